@@ -1,0 +1,23 @@
+"""Measures: arrays in, numbers out. NumPy alone, so that a diagnostic cannot inherit an error of the gradients.
+
+Chapter: chapters/04_training.md      Tests: tests/test_calibration.py
+"""
+
+from mhc_np.measure import calibration, reliability
+from mhc_np.measure.calibration import (
+    entropy_bits,
+    entropy_mae_bits,
+    entropy_mae_of_means_bits,
+    kl_bits,
+    total_variation,
+)
+
+__all__ = [
+    "calibration",
+    "entropy_bits",
+    "entropy_mae_bits",
+    "entropy_mae_of_means_bits",
+    "kl_bits",
+    "reliability",
+    "total_variation",
+]

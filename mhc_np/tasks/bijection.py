@@ -1,0 +1,155 @@
+"""Bijection elimination: guess the partner of each new key, while used partners drop out.
+
+Chapter: chapters/03_tasks.md      Tests: tests/test_tasks_bijection.py
+Symbols: V -> num_symbols, bijection pi -> bijections (B, V), pairs shown -> num_pairs
+
+A secret bijection from V keys to V values is drawn afresh for every sequence, which then reads
+
+    k_1 v_1 k_2 v_2 ... k_V        with v_i = pi(k_i) and the keys in random order.
+
+Keys and values have separate ids: key a is token ``a``, value b is token ``V + b``. At every *key*
+the label is the value that follows, which the model has not read yet. A key is never repeated, so
+its name says nothing about its value; all that counts is which values are used up. Before pair k
+that leaves V - k + 1 equally likely ones: the posterior is uniform over them and its entropy is
+log2(V - k + 1) bits.
+
+With V = 20 there are 20! = 2.4e18 bijections, so nothing can be learned by heart.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mhc_np.tasks.base import Batch, only_where, require
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes of the task.
+
+    Parameters
+    ----------
+    num_symbols : int
+        V, the number of keys and of values; at least 2.
+    num_pairs : int, optional
+        Keys shown in a sequence, at most V; all V by default. (With all V, the last value is
+        certain.)
+    """
+
+    num_symbols: int = 20
+    num_pairs: int | None = None
+
+    def __post_init__(self):
+        """Check the sizes and resolve the default."""
+        V = self.num_symbols
+        require(V >= 2, f"bijection: want num_symbols >= 2, got {V}")
+        if self.num_pairs is None:
+            object.__setattr__(self, "num_pairs", V)
+        require(
+            1 <= self.num_pairs <= V,
+            f"bijection: want 1 <= num_pairs <= num_symbols = {V}, got {self.num_pairs}",
+        )
+
+    @property
+    def num_ids(self):
+        """Number of token ids: V keys, then V values."""
+        return 2 * self.num_symbols
+
+    @property
+    def num_outputs(self):
+        """Number of labels: the V values, numbered from 0."""
+        return self.num_symbols
+
+    @property
+    def num_positions(self):
+        """T = 2 num_pairs - 1: the last value is only ever a label."""
+        return 2 * self.num_pairs - 1
+
+
+def draw_bijections(config, rng, count):
+    """Draw ``count`` uniform bijections; ``result[b, a]`` is the value of key a. Shape (count, V)."""
+    order = np.arange(config.num_symbols)
+    return rng.permuted(np.broadcast_to(order, (count, order.size)), axis=1)
+
+
+def present(config, rng, bijections):
+    """Show each of the given bijections (B, V) with its keys in a fresh random order.
+
+    Showing the same bijections again is how one asks whether a model remembers the ones it was
+    trained on.
+    """
+    keys = draw_bijections(
+        config, rng, len(bijections)
+    )  # a random order of V keys is a permutation too
+    return encode(config, keys, np.take_along_axis(np.asarray(bijections), keys, axis=1))
+
+
+def encode(config, keys, values):
+    """Write pairs as a Batch. No randomness.
+
+    Parameters
+    ----------
+    config : Config
+    keys, values : array_like of int, shape (B, at least num_pairs)
+        In ``0 .. V - 1``, without repeats in a row; ``values[b, i]`` is the partner of ``keys[b,
+        i]``.
+
+    Returns
+    -------
+    Batch
+        ``inputs`` (B, 2 num_pairs - 1), labels at the even positions 0, 2, 4, ...
+
+    Examples
+    --------
+    >>> batch = encode(Config(num_symbols=3), keys=[[2, 0, 1]], values=[[1, 2, 0]])
+    >>> batch.inputs  # key 2, value 1 (id 3 + 1), key 0, value 2 (id 3 + 2), key 1
+    array([[2, 4, 0, 5, 1]])
+    >>> batch.targets[batch.mask]
+    array([1, 2, 0])
+    """
+    keys, values = (
+        np.asarray(keys)[:, : config.num_pairs],
+        np.asarray(values)[:, : config.num_pairs],
+    )
+    inputs = np.empty((len(keys), config.num_positions), dtype=np.int64)
+    inputs[:, 0::2] = keys
+    inputs[:, 1::2] = config.num_symbols + values[:, :-1]
+    targets = np.zeros_like(inputs)
+    targets[:, 0::2] = values
+    mask = np.zeros(inputs.shape, dtype=bool)
+    mask[:, 0::2] = True
+    return Batch(inputs, targets, mask)
+
+
+def sample(config, rng, batch_size):
+    """Draw ``batch_size`` sequences, each with its own bijection, from the generator ``rng``."""
+    return present(config, rng, draw_bijections(config, rng, batch_size))
+
+
+def posterior(config, batch):
+    """Exact distribution of the label given the sequence so far: uniform over the unused values.
+
+    Parameters
+    ----------
+    config : Config
+    batch : Batch
+        Only ``inputs`` is read: the posterior cannot peek at the labels.
+
+    Returns
+    -------
+    np.ndarray, shape (B, T, V), float64
+        ``[b, t, v] = p(label = v | inputs[b, :t + 1])`` at keys, NaN at values (no label there).
+
+    Examples
+    --------
+    >>> config = Config(num_symbols=3)
+    >>> posterior(config, encode(config, keys=[[2, 0, 1]], values=[[1, 2, 0]]))[0, 0::2].round(3)
+    array([[0.333, 0.333, 0.333],
+           [0.5  , 0.   , 0.5  ],
+           [1.   , 0.   , 0.   ]])
+    """
+    V = config.num_symbols
+    tokens = np.asarray(batch.inputs)[..., None]
+    used = np.cumsum(tokens == V + np.arange(V), axis=1)  # (B, T, V); a key token marks nothing
+    unused = 1.0 - used
+    return only_where(batch.mask, unused / unused.sum(axis=-1, keepdims=True))
