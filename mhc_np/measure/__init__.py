@@ -1,4 +1,4 @@
-"""Measures: arrays in, numbers out. NumPy alone, so that a diagnostic cannot inherit an error of the gradients.
+"""Measures: arrays in, numbers out; on NumPy alone, so that no diagnostic leans on autodiff.
 
 Chapter: chapters/04_training.md      Tests: tests/test_calibration.py
 """

@@ -1,7 +1,8 @@
 """Calibration: how far a model's probabilities are from the exact ones, in bits.
 
-Chapter: chapters/04_training.md      Tests: tests/test_calibration.py Symbols: exact p -> p (...,
-V), model q -> q (..., V), H(p) -> entropy_bits(p) (...), KL(p||q) -> kl_bits(p, q) (...)
+Chapter: chapters/04_training.md      Tests: tests/test_calibration.py
+Symbols: exact p -> p (..., V), model q -> q (..., V), H(p) -> entropy_bits(p) (...),
+         KL(p || q) -> kl_bits(p, q) (...)
 
 Look at the KL divergence beside every entropy error: entropy does not see *which* outcome is
 likely. p = [.7, .2, .1] and q = [.1, .2, .7] have equal entropies and lie 1.68 bits apart.
@@ -79,7 +80,7 @@ def kl_bits(p, q):
 
 
 def total_variation(p, q):
-    """Half the summed absolute difference of each row: the most that one event's probability can differ by.
+    """Half the summed absolute difference of each row: the largest gap over all events.
 
     >>> float(total_variation([0.5, 0.5, 0.0], [0.25, 0.5, 0.25]))
     0.25
@@ -101,11 +102,12 @@ def entropy_mae_bits(p, q):
 
 
 def entropy_mae_of_means_bits(p, q):
-    """Mean over positions of ``|mean H(q) - mean H(p)|``, in bits; the inner means run over samples (axis 0).
+    """Mean over positions of ``|mean H(q) - mean H(p)|``, in bits.
 
-    The variant in the wind-tunnel papers' code. Errors of opposite sign cancel inside it, so that
-    it can be 0 for a model that is wrong on every sample; it is here to be compared with
-    `entropy_mae_bits`, and never exceeds it when every sample has the same positions.
+    The inner means run over the samples, axis 0: this is the variant in the code of
+    the wind-tunnel papers. Errors of opposite sign cancel inside it, so that it can be 0 for a
+    model that is wrong on every sample. It is here to be compared with `entropy_mae_bits`, which
+    it never exceeds when all samples have the same positions.
 
     >>> entropy_mae_of_means_bits([[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.5, 0.5]])
     0.0

@@ -1,10 +1,11 @@
-"""Reliability: do events that a model calls 80 % likely happen 80 % of the time?
+"""Reliability: whether events that a model calls 80 % likely happen 80 % of the time.
 
-Chapter: chapters/04_training.md      Tests: tests/test_reliability.py Symbols: predicted
-probability -> confidence (num_bins,), share that happened -> accuracy (num_bins,)
+Chapter: chapters/04_training.md      Tests: tests/test_reliability.py
+Symbols: mean predicted probability in a bin -> confidence (num_bins,), share that happened ->
+         accuracy (num_bins,), forecasts in it -> count (num_bins,)
 
-This needs sampled labels only, no exact posterior, and so it is the measure that works outside a
-wind tunnel. It is also blind to much: a model that always answers with the base rate is perfectly
+This needs sampled labels only, no exact posterior, so it is the measure that works outside a wind
+tunnel. It is also blind to much: a model that always answers with the base rate is perfectly
 reliable and knows nothing.
 """
 
@@ -18,7 +19,7 @@ EVENTS = ("top", "every")
 
 
 class Reliability(NamedTuple):
-    """One entry per bin of predicted probability, from 0 to 1; empty bins hold NaN, and 0 in ``count``."""
+    """One entry per bin of predicted probability; empty bins hold NaN, and 0 in ``count``."""
 
     confidence: np.ndarray
     accuracy: np.ndarray
@@ -69,13 +70,13 @@ def reliability_curve(probs, labels, num_bins=15, *, events="top"):
 
 
 def expected_calibration_error(probs, labels, num_bins=15, *, events="top"):
-    """Mean absolute gap between confidence and accuracy over the bins, weighted by their counts; in 0 .. 1.
+    """Mean gap between confidence and accuracy over the bins, weighted by count; in 0 .. 1.
 
     Arguments as for `reliability_curve`. For a perfect model it is not 0 but of the order of
     ``sqrt(num_bins / rows)``, since the labels are random: compare with the exact posterior's own
     value.
 
-    >>> expected_calibration_error([[0.9, 0.1]] * 2, [0, 1])  # called 90 %, happens half of the time
+    >>> expected_calibration_error([[0.9, 0.1]] * 2, [0, 1])  # 90 % called, 50 % happen
     0.4
     """
     curve = reliability_curve(probs, labels, num_bins, events=events)

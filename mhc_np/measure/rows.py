@@ -28,13 +28,14 @@ def checked(name, p):
     off = np.abs(np.where(broken, 1.0, p.sum(axis=-1, keepdims=True)) - 1.0)
     if (off > TOLERANCE).any():
         raise ValueError(
-            f"{name}: want rows that sum to 1, got one off by {off.max():.3g}; for logits, call probabilities(logits)"
+            f"{name}: want rows that sum to 1, got one off by {off.max():.3g}; "
+            "turn logits into probabilities first: probabilities(logits)"
         )
     return np.where(broken, np.nan, p)
 
 
 def checked_pair(name, p, q):
-    """Check the exact ``p`` and the model's ``q``: rows as above, equal shapes, no row of ``p`` NaN in part."""
+    """Check the exact ``p`` and the model's ``q``: one shape, no row of ``p`` NaN in part."""
     missing = np.isnan(np.asarray(p, dtype=np.float64))
     p, q = checked(name, p), checked(name, q)
     if p.shape != q.shape:

@@ -1,7 +1,8 @@
 """What every wind tunnel hands over: a batch of sequences, and what their labels mean.
 
-Chapter: chapters/03_tasks.md      Tests: tests/test_tasks_bijection.py Symbols: sequence -> inputs
-(B, T) ids or (B, T, F) features, label -> targets (B, T), supervised -> mask (B, T)
+Chapter: chapters/03_tasks.md      Tests: tests/test_tasks_bijection.py
+Symbols: sequence -> inputs (B, T) ids or (B, T, F) features, label -> targets (B, T),
+         has a label -> mask (B, T)
 
 A task is a module with a frozen ``Config`` and two functions,
 
@@ -11,7 +12,8 @@ A task is a module with a frozen ``Config`` and two functions,
 and a config knows the sizes a model needs: ``num_positions`` and ``num_outputs``, and ``num_ids``
 (token ids) or ``num_features`` (real-valued inputs). The *posterior* is the exact distribution of
 the label given everything at or before its position, so a model can be held against the truth
-instead of against other models.
+instead of against other models. Positions without a label hold NaN, not zero, so that no average
+takes them in unnoticed.
 """
 
 from typing import NamedTuple
@@ -37,18 +39,6 @@ class Batch(NamedTuple):
     inputs: np.ndarray
     targets: np.ndarray
     mask: np.ndarray
-
-
-def only_where(mask, rows):
-    """Return ``rows`` (B, T, V) in float64 with NaN where ``mask`` (B, T) is off.
-
-    A missing posterior is NaN and not zero, so that no average can take it in unnoticed.
-
-    >>> only_where(np.array([[True, False]]), np.array([[[0.5, 0.5], [0.0, 0.0]]]))
-    array([[[0.5, 0.5],
-            [nan, nan]]])
-    """
-    return np.where(np.asarray(mask)[..., None], np.asarray(rows, dtype=np.float64), np.nan)
 
 
 def require(condition, message):

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mhc_np.tasks.base import Batch, only_where, require
+from mhc_np.tasks.base import Batch, require
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Config:
 
 
 def draw_bijections(config, rng, count):
-    """Draw ``count`` uniform bijections; ``result[b, a]`` is the value of key a. Shape (count, V)."""
+    """Draw uniform bijections, shape (count, V); ``[b, a]`` is the value of key a."""
     order = np.arange(config.num_symbols)
     return rng.permuted(np.broadcast_to(order, (count, order.size)), axis=1)
 
@@ -148,8 +148,12 @@ def posterior(config, batch):
            [0.5  , 0.   , 0.5  ],
            [1.   , 0.   , 0.   ]])
     """
-    V = config.num_symbols
-    tokens = np.asarray(batch.inputs)[..., None]
-    used = np.cumsum(tokens == V + np.arange(V), axis=1)  # (B, T, V); a key token marks nothing
-    unused = 1.0 - used
-    return only_where(batch.mask, unused / unused.sum(axis=-1, keepdims=True))
+    V, num_pairs = config.num_symbols, config.num_pairs
+    values = np.asarray(batch.inputs)[:, 1::2] - V
+    pair = np.arange(num_pairs)
+    used_in = np.full((len(values), V), num_pairs)  # the pair that uses up each value; last: none
+    np.put_along_axis(used_in, values, np.broadcast_to(pair[:-1], values.shape), axis=1)
+    unused = used_in[:, None, :] >= pair[:, None]  # (B, num_pairs, V), before each pair
+    rows = np.full((*batch.mask.shape, V), np.nan)
+    rows[:, 0::2] = unused / (V - pair)[:, None]
+    return rows
