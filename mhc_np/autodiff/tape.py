@@ -2,9 +2,10 @@
 
 Chapter: chapters/01_gradients.md      Tests: tests/test_autodiff.py
 
-autograd records each primitive as a node and walks the nodes backwards. It builds a node's VJP *during the forward pass*
-and hands it only ``ans, args, kwargs``; what a backward needs besides (softmax weights, norms) would be computed twice.
-`define_vjp` therefore lets the pair's cache travel in a keyword, ``tape={}``, which lives exactly as long as the node.
+autograd records each primitive as a node and walks the nodes backwards. It builds a node's VJP *during the forward
+pass* and hands it only ``ans, args, kwargs``; whatever else a backward needs (softmax weights, norms) would be computed
+twice. `define_vjp` therefore lets the pair's cache travel in a keyword, ``tape={}``, which lives exactly as long as
+the node.
 """
 
 import threading
@@ -25,10 +26,11 @@ def define_vjp(forward, backward, reference=None):
     Parameters
     ----------
     forward : callable
-        ``forward(*arrays, **static) -> (out, cache)``. Positional arguments are differentiable arrays, keywords are not.
+        ``forward(*arrays, **static) -> (out, cache)``. Positional arguments are differentiable arrays; keywords
+        are not.
     backward : callable
-        ``backward(d_out, cache) -> (d_array_0, d_array_1, …)``: one gradient for each positional argument, of its shape.
-        It must leave ``d_out`` and ``cache`` as they are, so that the tape can be walked twice.
+        ``backward(d_out, cache) -> (d_array_0, d_array_1, …)``: one gradient for each positional argument, of its
+        shape. It must leave ``d_out`` and ``cache`` as they are, so that the tape can be walked twice.
     reference : str, optional
         Name of the definition to differentiate instead when a second derivative is wanted.
 

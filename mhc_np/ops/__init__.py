@@ -1,0 +1,33 @@
+"""The differentiable operations: each a definition, a contract, and a hand-written forward/backward pair.
+
+Chapter: chapters/01_gradients.md      Tests: tests/test_ops.py
+"""
+
+from mhc_np.ops.activation import gelu, gelu_ref, relu, relu_ref
+from mhc_np.ops.attention import attention, attention_ref, attention_weights
+from mhc_np.ops.embed import embed, embed_ref
+from mhc_np.ops.linear import linear, linear_ref
+from mhc_np.ops.loss import cross_entropy, cross_entropy_ref
+from mhc_np.ops.norm import rmsnorm, rmsnorm_ref
+from mhc_np.ops.position import relative_bias, rotary, rotary_ref
+
+__all__ = [
+    "attention",
+    "attention_ref",
+    "attention_weights",
+    "cross_entropy",
+    "cross_entropy_ref",
+    "embed",
+    "embed_ref",
+    "gelu",
+    "gelu_ref",
+    "linear",
+    "linear_ref",
+    "relative_bias",
+    "relu",
+    "relu_ref",
+    "rmsnorm",
+    "rmsnorm_ref",
+    "rotary",
+    "rotary_ref",
+]

@@ -1,0 +1,138 @@
+"""Causal multi-head attention: every position averages the values of the positions up to its own.
+
+Chapter: chapters/02_transformer.md      Tests: tests/test_attention.py
+Symbols: q, k, v -> queries, keys, values (B, T, D), D = H·K; s_ij -> scores (B, H, T, T); α_ij -> weights;
+u_i -> d_out, by head (B, H, T, K); b_ij = u_i·v_j -> alignment (B, H, T, T); β -> bias (H, T, T)
+"""
+
+import autograd.numpy as anp
+import numpy as np
+
+from mhc_np.autodiff import define_vjp
+
+
+def split_heads(x, num_heads):
+    """Turn (B, T, D) into (B, H, T, K): head h owns the columns h·K to (h + 1)·K."""
+    batch, length, width = x.shape
+    return anp.swapaxes(anp.reshape(x, (batch, length, num_heads, width // num_heads)), 1, 2)
+
+
+def merge_heads(x):
+    """Turn (B, H, T, K) back into (B, T, D): the inverse of `split_heads`."""
+    batch, num_heads, length, head_width = x.shape
+    return anp.reshape(anp.swapaxes(x, 1, 2), (batch, length, num_heads * head_width))
+
+
+def attention_weights(queries, keys, bias=None, *, num_heads):
+    """Return the weights α_ij (B, H, T, T) alone: rows sum to one, and ``weights[..., i, j]`` is zero for j > i.
+
+    Examples
+    --------
+    Equal scores give equal weights to all positions so far.
+
+    >>> attention_weights(np.zeros((1, 2, 1)), np.zeros((1, 2, 1)), num_heads=1)[0, 0]
+    array([[1. , 0. ],
+           [0.5, 0.5]])
+    """
+    q, k = split_heads(queries, num_heads), split_heads(keys, num_heads)
+    scores = anp.matmul(q, anp.swapaxes(k, 2, 3)) / anp.sqrt(q.shape[-1])
+    if bias is not None:
+        scores = scores + bias
+    length = scores.shape[-1]
+    scores = scores + np.triu(np.full((length, length), -np.inf), 1)
+    exps = anp.exp(scores - anp.max(scores, axis=-1, keepdims=True))
+    return exps / anp.sum(exps, axis=-1, keepdims=True)
+
+
+def attention_ref(queries, keys, values, bias=None, *, num_heads):
+    """Average the values with the softmax of the scores: the definition."""
+    weights = attention_weights(queries, keys, bias, num_heads=num_heads)
+    return merge_heads(anp.matmul(weights, split_heads(values, num_heads)))
+
+
+def attention(queries, keys, values, bias=None, *, num_heads):
+    """Attend from every position i to the positions j <= i.
+
+    Parameters
+    ----------
+    queries, keys, values : (B, T, D) floats
+        Head h owns the columns h·K to (h + 1)·K, where K = D / H.
+    bias : (H, T, T) floats, optional
+        Added to the scores q·k / sqrt(K); ``bias[h, i, j]`` is for position i attending to j. What stands above the
+        diagonal has no effect.
+    num_heads : int
+        H, a divisor of D.
+
+    Returns
+    -------
+    (B, T, D) floats
+        For the weights themselves see `attention_weights`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    No row is ever fully masked: position i always sees itself. Scores of ±1e4 are safe, since each row's maximum is
+    subtracted before the exponential.
+
+    References
+    ----------
+    Vaswani et al. (2017), Attention is all you need.
+
+    Examples
+    --------
+    With equal scores position i returns the mean of the values up to i.
+
+    >>> zeros, values = np.zeros((1, 3, 1)), np.array([[[3.0], [5.0], [10.0]]])
+    >>> attention(zeros, zeros, values, num_heads=1)[0, :, 0]
+    array([3., 4., 6.])
+    """
+    shape = queries.shape
+    if len(shape) != 3 or keys.shape != shape or values.shape != shape:
+        raise ValueError(
+            f"attention: want queries, keys, values of one shape (B, T, D), got {shape}, {keys.shape}, {values.shape}"
+        )
+    if shape[-1] % num_heads:
+        raise ValueError(f"attention: want a width that {num_heads} heads divide, got {shape[-1]}")
+    if bias is None:
+        return _attention(queries, keys, values, num_heads=num_heads)
+    if bias.shape != (num_heads, shape[1], shape[1]):
+        raise ValueError(f"attention: want bias (H, T, T) = {(num_heads, shape[1], shape[1])}, got {bias.shape}")
+    return _attention(queries, keys, values, bias, num_heads=num_heads)
+
+
+def attention_fwd(queries, keys, values, bias=None, *, num_heads):
+    """Return (out, cache). Heads are copied to be contiguous: twice as fast for the batched products."""
+    q, k, v = (np.ascontiguousarray(split_heads(x, num_heads)) for x in (queries, keys, values))
+    q = q * (1 / float(np.sqrt(q.shape[-1])))  # not in place: for T = 1 or H = 1 these are views of the inputs
+    weights = q @ np.swapaxes(k, 2, 3)
+    if bias is not None:
+        weights += bias
+    length = weights.shape[-1]
+    weights += np.triu(np.full((length, length), -np.inf, weights.dtype), 1)
+    weights -= weights.max(axis=-1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights @ np.ones((length, 1), weights.dtype)  # row sums by a product: faster than .sum(-1)
+    heads = weights @ v
+    return merge_heads(heads), (q, k, v, weights, heads, bias is not None)
+
+
+def attention_bwd(d_out, cache):
+    """Each score moves by its weight times its alignment's excess over the row's mean (eq:attention-vjp)."""
+    q, k, v, weights, heads, has_bias = cache
+    d_heads = np.ascontiguousarray(split_heads(d_out, q.shape[1]))
+    d_v = np.swapaxes(weights, 2, 3) @ d_heads
+    d_scores = d_heads @ np.swapaxes(v, 2, 3)  # the alignment b_ij = u_i·v_j
+    d_scores -= np.einsum("bhtk,bhtk->bht", d_heads, heads)[..., None]  # its mean, sum_j α_ij b_ij = u_i·out_i
+    d_scores *= weights
+    d_q = d_scores @ k
+    d_q *= 1 / float(np.sqrt(q.shape[-1]))
+    d_k = np.swapaxes(d_scores, 2, 3) @ q  # the cached queries carry the scale already
+    gradients = merge_heads(d_q), merge_heads(d_k), merge_heads(d_v)
+    return (*gradients, d_scores.sum(axis=0)) if has_bias else gradients
+
+
+_attention = define_vjp(attention_fwd, attention_bwd, reference="attention_ref")

@@ -1,0 +1,77 @@
+"""RMSNorm: divide every row by its root mean square, then scale each coordinate by a learned gain.
+
+Chapter: chapters/01_gradients.md      Tests: tests/test_ops.py
+Symbols: x -> x (..., D), g -> gain (D,), 1 / rms(x) -> scale (..., 1), x / rms(x) -> unit (..., D)
+"""
+
+import autograd.numpy as anp
+import numpy as np
+
+from mhc_np.autodiff import define_vjp
+
+EPS = 1e-6
+
+
+def rmsnorm_ref(x, gain, eps=EPS):
+    """Divide by the root mean square: the definition."""
+    return x / anp.sqrt(anp.mean(x * x, axis=-1, keepdims=True) + eps) * gain
+
+
+def rmsnorm(x, gain, eps=EPS):
+    """Scale each row of ``x`` to root mean square one, then coordinate i by ``gain[i]``.
+
+    Parameters
+    ----------
+    x : (..., D) floats
+    gain : (D,) floats
+    eps : float
+        Added to the mean square. A zero row stays zero, and its gradient is finite (``gain * d_out / sqrt(eps)``).
+
+    Returns
+    -------
+    (..., D) floats
+
+    Raises
+    ------
+    ValueError
+        If ``gain`` does not fit the last axis of ``x``.
+
+    References
+    ----------
+    Zhang and Sennrich (2019), Root mean square layer normalization.
+
+    Examples
+    --------
+    The mean square of (3, 4) is 12.5, so the row is divided by 3.5355.
+
+    >>> rmsnorm(np.array([[3.0, 4.0]]), np.array([1.0, 10.0])).round(3)
+    array([[ 0.849, 11.314]])
+    """
+    if gain.shape != x.shape[-1:]:
+        raise ValueError(f"rmsnorm: want gain {x.shape[-1:]} for x {x.shape}, got {gain.shape}")
+    return _rmsnorm(x, gain, eps=eps)
+
+
+def rmsnorm_fwd(x, gain, *, eps):
+    """Return (out, (unit, scale, gain)); einsum sums the squares without a temporary."""
+    mean_square = np.einsum("...d,...d->...", x, x)[..., None]
+    mean_square /= x.shape[-1]
+    mean_square += eps
+    scale = 1 / np.sqrt(mean_square)
+    unit = x * scale
+    return unit * gain, (unit, scale, gain)
+
+
+def rmsnorm_bwd(d_out, cache):
+    """Remove from the scaled cotangent its part along the row, then undo the row's scale (eq:rmsnorm-vjp)."""
+    unit, scale, gain = cache
+    d_x = d_out * gain
+    along = np.einsum("...d,...d->...", d_x, unit)[..., None]
+    along /= unit.shape[-1]
+    d_x -= unit * along
+    d_x *= scale
+    rows = (d_out * unit).reshape(-1, len(gain))
+    return d_x, np.ones(len(rows), rows.dtype) @ rows
+
+
+_rmsnorm = define_vjp(rmsnorm_fwd, rmsnorm_bwd, reference="rmsnorm_ref")

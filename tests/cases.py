@@ -1,0 +1,77 @@
+"""The differentiable operations under test, one `Case` a line: `test_ops.py` runs the same checks on each.
+
+To put a new operation under test, add its line to `CASES`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mhc_np import ops
+from mhc_np.ops.activation import gelu_bwd, gelu_fwd, relu_bwd, relu_fwd
+from mhc_np.ops.attention import attention_bwd, attention_fwd
+from mhc_np.ops.embed import embed_bwd, embed_fwd
+from mhc_np.ops.linear import linear_bwd, linear_fwd
+from mhc_np.ops.loss import cross_entropy_bwd, cross_entropy_fwd
+from mhc_np.ops.norm import rmsnorm_bwd, rmsnorm_fwd
+from mhc_np.ops.position import rotary_bwd, rotary_fwd
+
+RNG = np.random.default_rng(7)
+
+
+def normal(*shape, scale=1.0):
+    """Random entries of size about one, drawn once: every test sees the same point."""
+    return scale * RNG.standard_normal(shape)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operation, its definition, its kernels, and a small point at which to check them."""
+
+    name: str
+    op: Callable
+    ref: Callable
+    forward: Callable
+    backward: Callable
+    arrays: tuple
+    static: dict = field(default_factory=dict)
+
+
+LABELS = RNG.integers(0, 5, (2, 3))
+SOFT = RNG.dirichlet(np.ones(5), (2, 3))
+SUPERVISED = np.array([[True, False, True], [False, True, True]])
+LINEAR = (ops.linear, ops.linear_ref, linear_fwd, linear_bwd)
+ATTENTION = (ops.attention, ops.attention_ref, attention_fwd, attention_bwd)
+LOSS = (ops.cross_entropy, ops.cross_entropy_ref, cross_entropy_fwd, cross_entropy_bwd)
+QKV = (normal(2, 5, 6), normal(2, 5, 6), normal(2, 5, 6))
+
+CASES = [
+    Case("linear", *LINEAR, (normal(2, 3, 4), normal(4, 5))),
+    Case("linear with bias", *LINEAR, (normal(2, 3, 4), normal(4, 5), normal(5))),
+    Case(
+        "rmsnorm",
+        *(ops.rmsnorm, ops.rmsnorm_ref, rmsnorm_fwd, rmsnorm_bwd),
+        (normal(2, 3, 4), normal(4)),
+        {"eps": 1e-6},
+    ),
+    Case("relu", ops.relu, ops.relu_ref, relu_fwd, relu_bwd, (normal(3, 4),)),
+    Case("gelu", ops.gelu, ops.gelu_ref, gelu_fwd, gelu_bwd, (normal(3, 4),)),
+    Case(
+        "embed",
+        *(ops.embed, ops.embed_ref, embed_fwd, embed_bwd),
+        (normal(5, 3),),
+        {"ids": np.array([[0, 4, 4], [2, 4, 0]])},
+    ),
+    Case("attention", *ATTENTION, QKV, {"num_heads": 2}),
+    Case("attention with bias", *ATTENTION, (*QKV, normal(2, 5, 5)), {"num_heads": 2}),
+    Case("attention, T = 1", *ATTENTION, tuple(x[:, :1] for x in QKV), {"num_heads": 3}),
+    Case(
+        "rotary",
+        *(ops.rotary, ops.rotary_ref, rotary_fwd, rotary_bwd),
+        (normal(2, 5, 8),),
+        {"num_heads": 2},
+    ),
+    Case("cross-entropy, hard", *LOSS, (normal(2, 3, 5),), {"targets": LABELS, "mask": SUPERVISED}),
+    Case("cross-entropy, soft", *LOSS, (normal(2, 3, 5),), {"targets": SOFT, "mask": SUPERVISED}),
+]

@@ -1,0 +1,98 @@
+"""Attention: a loop over positions as oracle, causality, saturation, and the faults that most tests miss."""
+
+import numpy as np
+import pytest
+
+from mhc_np.autodiff import check_op, define_vjp, grad
+from mhc_np.ops import attention, attention_ref, attention_weights
+from mhc_np.ops.attention import attention_bwd, attention_fwd, merge_heads, split_heads
+
+RNG = np.random.default_rng(3)
+Q, K, V = (RNG.standard_normal((2, 5, 6)) for _ in range(3))
+
+
+def by_loops(queries, keys, values, bias, num_heads):
+    out = np.zeros_like(values)
+    width = queries.shape[-1] // num_heads
+    for b in range(len(queries)):
+        for h in range(num_heads):
+            own = slice(h * width, (h + 1) * width)
+            for i in range(queries.shape[1]):
+                scores = np.array(
+                    [queries[b, i, own] @ keys[b, j, own] / np.sqrt(width) + bias[h, i, j] for j in range(i + 1)]
+                )
+                weights = np.exp(scores) / np.exp(scores).sum()
+                out[b, i, own] = weights @ values[b, : i + 1, own]
+    return out
+
+
+def test_equals_a_loop_over_positions_and_heads():
+    bias = RNG.standard_normal((2, 5, 5))
+    np.testing.assert_allclose(attention(Q, K, V, bias, num_heads=2), by_loops(Q, K, V, bias, 2), atol=1e-14)
+
+
+def test_nothing_looks_ahead():
+    changed = [x.copy() for x in (Q, K, V)]
+    for x in changed:
+        x[:, 3:] += 1.0
+    before, after = attention(Q, K, V, num_heads=3), attention(*changed, num_heads=3)
+    np.testing.assert_array_equal(before[:, :3], after[:, :3])
+    assert np.abs(before[:, 3:] - after[:, 3:]).max() > 0.1
+
+
+def test_weights_are_rows_of_a_distribution():
+    weights = attention_weights(Q, K, num_heads=2)
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-15)
+    assert np.all(weights[..., np.triu_indices(5, 1)[0], np.triu_indices(5, 1)[1]] == 0)
+    np.testing.assert_allclose(merge_heads(weights @ split_heads(V, 2)), attention(Q, K, V, num_heads=2), atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_saturated_scores_stay_finite_and_pick_one_position(dtype):
+    q, k = np.full((1, 3, 1), 100, dtype), np.array([[[100.0], [-100.0], [99.0]]], dtype)
+    v = np.array([[[1.0], [2.0], [3.0]]], dtype)
+    np.testing.assert_allclose(attention(q, k, v, num_heads=1)[0, :, 0], 1)
+    d_v = grad(lambda x: (attention(q, k, x, num_heads=1) * np.array([[[1.0], [2.0], [4.0]]], dtype)).sum())(v)
+    np.testing.assert_allclose(d_v[0, :, 0], [7, 0, 0], atol=1e-40)
+
+
+def planted(change):
+    def wrong(d_out, cache):
+        return change(*attention_bwd(d_out, cache), cache, d_out)
+
+    return define_vjp(attention_fwd, wrong)
+
+
+def without_the_mean(d_q, d_k, d_v, cache, d_out):
+    """The classic slip: the softmax backward lacks its sum term."""
+    q, k, v, weights, _, _ = cache
+    d_scores = weights * (split_heads(d_out, q.shape[1]) @ np.swapaxes(v, 2, 3))
+    return merge_heads(d_scores @ k / np.sqrt(q.shape[-1])), d_k, d_v
+
+
+FAULTS = {
+    "no mean in the advantage": without_the_mean,
+    "sign of the query gradient": lambda d_q, d_k, d_v, cache, d_out: (-d_q, d_k, d_v),
+    "query and key swapped": lambda d_q, d_k, d_v, cache, d_out: (d_k, d_q, d_v),
+    "value gradient cut": lambda d_q, d_k, d_v, cache, d_out: (d_q, d_k, 0 * d_v),
+    "scale applied twice": lambda d_q, d_k, d_v, cache, d_out: (d_q, d_k / np.sqrt(3), d_v),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_faults_are_caught(fault):
+    broken = planted(FAULTS[fault])
+    assert not check_op(broken, attention_ref, Q, K, V, rng=np.random.default_rng(0), num_heads=2)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "heads", "message"),
+    [
+        ((Q, K[:, :4], V), 2, "one shape"),
+        ((Q, K, V), 4, "4 heads divide, got 6"),
+        ((Q, K, V, np.zeros((2, 4, 5))), 2, r"want bias \(H, T, T\) = \(2, 5, 5\)"),
+    ],
+)
+def test_bad_shapes_are_refused_in_words(arrays, heads, message):
+    with pytest.raises(ValueError, match=message):
+        attention(*arrays, num_heads=heads)
