@@ -78,9 +78,7 @@ def present(config, rng, bijections):
     Showing the same bijections again is how one asks whether a model remembers the ones it was
     trained on.
     """
-    keys = draw_bijections(
-        config, rng, len(bijections)
-    )  # a random order of V keys is a permutation too
+    keys = draw_bijections(config, rng, len(bijections))  # a random order of V keys is a permutation too
     return encode(config, keys, np.take_along_axis(np.asarray(bijections), keys, axis=1))
 
 
