@@ -1,0 +1,138 @@
+"""The commands of ``python -m mhc_np``: argument parsing and printing, nothing else.
+
+Chapter: chapters/04_training.md      Tests: tests/test_cli.py
+"""
+
+import argparse
+import ast
+import difflib
+import json
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+from mhc_np.lab import results
+from mhc_np.lab.experiment import UsageError, carry_out
+from mhc_np.lab.runs import RUNS
+from mhc_np.learn import CheckpointError
+from mhc_np.models import MODELS
+from mhc_np.tasks import TASKS
+
+
+def main(argv=None):
+    """Run one command; return the exit code: 0, or 2 for a request that cannot be carried out."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    try:
+        arguments.command(arguments)
+    except (UsageError, CheckpointError, FileNotFoundError) as error:
+        print(f"mhc_np: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="python -m mhc_np", description="Train, show and check the book's runs.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name, function, about):
+        sub = commands.add_parser(name, help=about, description=about)
+        sub.set_defaults(command=function)
+        return sub
+
+    command("list", list_runs, "name every run")
+    run = command("run", run_one, "carry out a named run, or go on with it")
+    run.add_argument("name", help="see the list")
+    run.add_argument("--seed", type=int, default=0)
+    run.add_argument("--out", type=Path, help="folder of the run (default: runs/NAME/seed-SEED)")
+    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. training.num_steps=100")
+    run.add_argument("--fresh", action="store_true", help="start over")
+    run.add_argument("--keep", action="store_true", help="copy the result to chapters/results, for the book")
+    run.add_argument("--json", action="store_true", help="end with one line of JSON")
+    show = command("show", show_run, "print the saved results of a run")
+    show.add_argument("name")
+    show.add_argument("--figure", type=Path, help="draw the results into this file")
+    return parser
+
+
+def list_runs(arguments):
+    """Print every run with what it is."""
+    for name, run in RUNS.items():
+        print(f"{name:24} {run.about}")
+
+
+def run_one(arguments):
+    """Carry out a run and print its numbers."""
+    run = _with_settings(_find(arguments.name), arguments.set)
+    out = arguments.out or results.OWN / arguments.name / f"seed-{arguments.seed}"
+    if arguments.seed < 0:
+        raise UsageError(f"want a seed that is not negative, got {arguments.seed}")
+    result = carry_out(arguments.name, run, arguments.seed, out, fresh=arguments.fresh)
+    if arguments.keep:
+        results.save(results.KEPT / arguments.name / f"seed-{arguments.seed}.json", result)
+    _print_table([(out / "result.json", result)])
+    if arguments.json:
+        print(json.dumps({key: result[key] for key in ("run", "seed", "params", "steps", "seconds", "metrics")}))
+
+
+def show_run(arguments):
+    """Print a run's saved results, a line a seed."""
+    _find(arguments.name)
+    found = results.find(arguments.name)
+    if not found:
+        raise UsageError(f"no saved results of {arguments.name!r}; make one: python -m mhc_np run {arguments.name}")
+    _print_table(found)
+    if arguments.figure:
+        from mhc_np.lab.plots_runs import draw_results
+
+        draw_results([result for _, result in found], arguments.figure)
+        print(f"drawn: {arguments.figure}")
+
+
+def _print_table(found):
+    print(f"{'seed':>4} {'params':>8} {'steps':>7} {'seconds':>8} {'MAE bits':>9} {'KL bits':>9}  file")
+    for path, result in found:
+        metrics = result["metrics"]
+        print(
+            f"{result['seed']:4} {result['params']:8,} {result['steps']:7,} {result['seconds']:8.1f} "
+            f"{metrics['entropy_mae_bits']:9.2g} {metrics['kl_bits']:9.2g}  {path}"
+        )
+
+
+def _find(name):
+    if name not in RUNS:
+        raise UsageError(f"no run {name!r}; {_nearest(name, RUNS)}")
+    return RUNS[name]
+
+
+def _nearest(word, known):
+    close = difflib.get_close_matches(word, known, n=3, cutoff=0.3)
+    return f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(known)}"
+
+
+def _with_settings(run, assignments):
+    """Apply ``section.key=value`` to a run; values are Python literals, or words."""
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        section, _, name = key.partition(".")
+        known = _keys(run)
+        if not equals or key not in known:
+            raise UsageError(f"--set wants KEY=VALUE, got {assignment!r}; {_nearest(key, known)}")
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            value = text
+        attribute = section if section == "training" else f"{section}_settings"
+        old = getattr(run, attribute)
+        try:
+            new = replace(old, **{name: value}) if section == "training" else {**old, name: value}
+            run = replace(run, **{attribute: new})
+            run.model_config()  # refuse what cannot be built before anything is written
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"--set {assignment}: {error}") from error
+    return run
+
+
+def _keys(run):
+    sections = {"task": TASKS[run.task].Config, "model": MODELS[run.model].Config, "training": type(run.training)}
+    return [f"{section}.{field.name}" for section, config in sections.items() for field in fields(config)]

@@ -1,0 +1,151 @@
+"""Carry out a named run: seed, train, look, write down.
+
+Chapter: chapters/04_training.md      Tests: tests/test_lab.py
+
+One seed makes everything: its three children draw the parameters, the training sequences and the sequences that the
+model is held against. A run writes ``checkpoint.npz`` as it goes and ``result.json`` at its end. The same command after
+a kill goes on to bitwise the same parameters; a finished run is not run again.
+"""
+
+import json
+import shutil
+import time
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from mhc_np.autodiff import flatten
+from mhc_np.lab import results
+from mhc_np.learn import AdamW, Muon, fit, log_spaced_steps, warmup_cosine
+from mhc_np.measure import calibration
+from mhc_np.models import MODELS
+from mhc_np.ops import cross_entropy
+from mhc_np.tasks import TASKS
+
+
+class UsageError(ValueError):
+    """A request that cannot be carried out; the message is one line and says the way out."""
+
+
+def carry_out(name, run, seed, out, *, fresh=False, progress=True):
+    """Train, or go on training, the run in the folder ``out``.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in the result.
+    run : mhc_np.lab.runs.Run
+    seed : int
+    out : path
+        Folder for ``checkpoint.npz`` and ``result.json``.
+    fresh : bool
+        Start over: remove what the folder holds of this kind.
+
+    Returns
+    -------
+    dict
+        The result, as saved: ``run``, ``seed``, ``params`` (their number), ``steps``, ``seconds``, ``metrics``,
+        ``config``, ``curves``, ``by_position``, ``versions``, ``commit``.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds the result of another run.
+    CheckpointError
+        If the folder's checkpoint is damaged or another run's.
+    """
+    out = Path(out)
+    config = results.plain({"name": name, "seed": seed, **asdict(run)})
+    if fresh:
+        for file in ("checkpoint.npz", "result.json"):
+            (out / file).unlink(missing_ok=True)
+        shutil.rmtree(out / "snapshots", ignore_errors=True)
+    if (out / "result.json").exists():
+        saved = results.load(out / "result.json")
+        if saved["config"] != config:
+            raise UsageError(f"{out / 'result.json'}: is of another run; give --out another folder, or --fresh")
+        return saved
+
+    task, task_config = TASKS[run.task], run.task_config()
+    model, model_config, recipe = MODELS[run.model], run.model_config(), run.training
+    init_rng, data_rng, look_rng = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
+    held_out = task.sample(task_config, look_rng, recipe.num_sequences)
+    exact = task.posterior(task_config, held_out)
+
+    def sample(rng):
+        batch = task.sample(task_config, rng, recipe.batch_size)
+        return batch._replace(targets=task.posterior(task_config, batch)) if recipe.targets == "soft" else batch
+
+    def loss(params, batch):
+        logits = model.logits(params, model_config, inputs=batch.inputs)
+        return cross_entropy(logits, targets=batch.targets, mask=batch.mask)
+
+    def predict(params, batch, chunk=256):
+        """Return probabilities (B, T, num_outputs), a slice of the batch at a time."""
+        parts = [
+            model.logits(params, model_config, inputs=batch.inputs[start : start + chunk])
+            for start in range(0, len(batch.inputs), chunk)
+        ]
+        return calibration.probabilities(np.concatenate(parts))
+
+    def look(params, step):
+        return calibration.summary(exact, predict(params, held_out))._asdict()
+
+    trained = fit(
+        loss,
+        model.init(model_config, init_rng),
+        sample,
+        optimizer(recipe),
+        num_steps=recipe.num_steps,
+        rng=data_rng,
+        schedule=partial(warmup_cosine, num_steps=recipe.num_steps, warmup=round(recipe.warmup * recipe.num_steps)),
+        average=recipe.average,
+        evaluate=look,
+        eval_steps=log_spaced_steps(recipe.num_steps, recipe.num_evaluations),
+        checkpoint=out / "checkpoint.npz",
+        identity=config,
+        progress=progress,
+    )
+    predicted = predict(trained.averaged, held_out)
+    result = {
+        "run": name,
+        "seed": seed,
+        "params": sum(leaf.size for leaf in flatten(trained.params).values()),
+        "steps": recipe.num_steps,
+        "seconds": round(trained.seconds, 2),
+        "metrics": {
+            **calibration.summary(exact, predicted)._asdict(),
+            "expected_calibration_error": calibration.expected_calibration_error(
+                predicted[held_out.mask], held_out.targets[held_out.mask]
+            ),
+        },
+        "config": config,
+        "curves": results.plain(trained.history),
+        "by_position": _by_position(exact, predicted),
+        **results.provenance(),
+        "finished": time.strftime("%Y-%m-%d"),
+    }
+    results.save(out / "result.json", result)
+    return json.loads(json.dumps(results.plain(result)))
+
+
+def optimizer(recipe):
+    """Build the optimiser that a recipe names."""
+    adamw = AdamW(recipe.learning_rate, (0.9, recipe.beta_2), weight_decay=recipe.weight_decay)
+    return adamw if recipe.optimizer == "adamw" else Muon(recipe.matrix_rate, rest=adamw)
+
+
+def _by_position(exact, predicted):
+    """Mean entropy and divergence at each supervised position, in bits."""
+    supervised = ~np.isnan(exact[..., 0]).all(axis=0)
+    exact, predicted = exact[:, supervised], predicted[:, supervised]
+    p, q = calibration.entropy_bits(exact), calibration.entropy_bits(predicted)
+    return {
+        "position": np.flatnonzero(supervised),
+        "exact_entropy_bits": np.nanmean(p, axis=0),
+        "model_entropy_bits": np.nanmean(np.where(np.isnan(p), np.nan, q), axis=0),
+        "entropy_mae_bits": np.nanmean(np.abs(q - p), axis=0),
+        "kl_bits": np.nanmean(calibration.kl_bits(exact, predicted), axis=0),
+    }

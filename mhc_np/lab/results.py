@@ -1,0 +1,105 @@
+"""Saved results: small JSON files that say what was run, by what code, and what came out.
+
+Chapter: chapters/04_training.md      Tests: tests/test_lab.py
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from mhc_np import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / "chapters" / "results"  # committed: what the book shows
+OWN = Path("runs")  # ignored: what a reader runs
+
+
+def plain(value, digits=6):
+    """Turn arrays, tuples and NumPy numbers into what JSON holds; round floats to significant digits.
+
+    Examples
+    --------
+    >>> plain({"a": (np.float32(0.123456789), np.arange(2))})
+    {'a': [0.123457, [0, 1]]}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item, digits) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, digits) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist(), digits)
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
+
+
+def save(path, result):
+    """Write a result, all of it or nothing."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(plain(result), indent=1) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def load(path):
+    """Read a result.
+
+    Raises
+    ------
+    ValueError
+        Naming the file, if it is not one.
+    """
+    try:
+        result = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not a saved result ({error}); remove it to run again") from error
+    if not isinstance(result, dict) or "run" not in result or "config" not in result:
+        raise ValueError(f"{path}: not a saved result of a named run; move it away to run again")
+    return result
+
+
+def find(name):
+    """Return the saved results of a run, those kept with the book first: a list of (path, result)."""
+    paths = [*sorted((KEPT / name).glob("seed-*.json")), *sorted((OWN / name).glob("*/result.json"))]
+    return [(path, load(path)) for path in paths]
+
+
+def load_kept(name):
+    """Return the book's saved results of a run, one a seed.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there are none, with the command that makes one.
+    """
+    found = [load(path) for path in sorted((KEPT / name).glob("seed-*.json"))]
+    if not found:
+        raise FileNotFoundError(f"no saved results of {name!r}; make one: python -m mhc_np run {name} --seed 0 --keep")
+    return found
+
+
+def provenance():
+    """Say what made a result: versions of all that computes, and the commit."""
+    packages = {name: version(name) for name in ("numpy", "autograd")}
+    return {
+        "versions": {"mhc_np": __version__, "python": platform.python_version(), **packages, "os": sys.platform},
+        "commit": _commit(),
+    }
+
+
+def _commit():
+    """Return the commit of the code, marked when it has been changed since; None outside a repository."""
+
+    def git(*words):
+        return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True).stdout
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "mhc_np").strip()
+        return git("rev-parse", "--short=12", "HEAD").strip() + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
