@@ -16,6 +16,9 @@ from mhc_np.ops.linear import linear_bwd, linear_fwd
 from mhc_np.ops.loss import cross_entropy_bwd, cross_entropy_fwd
 from mhc_np.ops.norm import rmsnorm_bwd, rmsnorm_fwd
 from mhc_np.ops.position import rotary_bwd, rotary_fwd
+from mhc_np.ops.sinkhorn import sinkhorn_bwd, sinkhorn_fwd
+from mhc_np.ops.sinkhorn_eps import sinkhorn_eps_bwd, sinkhorn_eps_fwd
+from mhc_np.ops.sinkhorn_implicit import sinkhorn_implicit_bwd, sinkhorn_implicit_fwd
 
 RNG = np.random.default_rng(7)
 
@@ -74,4 +77,26 @@ CASES = [
     ),
     Case("cross-entropy, hard", *LOSS, (normal(2, 3, 5),), {"targets": LABELS, "mask": SUPERVISED}),
     Case("cross-entropy, soft", *LOSS, (normal(2, 3, 5),), {"targets": SOFT, "mask": SUPERVISED}),
+]
+
+# Sinkhorn, the Birkhoff polytope and the connections.
+CASES += [
+    Case(
+        "sinkhorn",
+        *(ops.sinkhorn, ops.sinkhorn_ref, sinkhorn_fwd, sinkhorn_bwd),
+        (normal(2, 3, 4, 4, scale=2.0),),
+        {"num_iters": 20},
+    ),
+    Case(
+        "sinkhorn, eps",
+        *(ops.sinkhorn_eps, ops.sinkhorn_eps_ref, sinkhorn_eps_fwd, sinkhorn_eps_bwd),
+        (normal(2, 3, 3),),
+        {"num_iters": 20, "eps": 1e-6},
+    ),
+    Case(
+        "sinkhorn, implicit",
+        *(ops.sinkhorn_implicit, ops.sinkhorn_ref, sinkhorn_implicit_fwd, sinkhorn_implicit_bwd),
+        (normal(2, 3, 3, scale=0.3),),
+        {"num_iters": 60},
+    ),
 ]

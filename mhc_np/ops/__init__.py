@@ -10,6 +10,9 @@ from mhc_np.ops.linear import linear, linear_ref
 from mhc_np.ops.loss import cross_entropy, cross_entropy_ref
 from mhc_np.ops.norm import rmsnorm, rmsnorm_ref
 from mhc_np.ops.position import relative_bias, rotary, rotary_ref
+from mhc_np.ops.sinkhorn import doubly_stochastic_error, sinkhorn, sinkhorn_ref
+from mhc_np.ops.sinkhorn_eps import sinkhorn_eps, sinkhorn_eps_ref
+from mhc_np.ops.sinkhorn_implicit import implicit_gradient, sinkhorn_implicit
 
 __all__ = [
     "attention",
@@ -17,10 +20,12 @@ __all__ = [
     "attention_weights",
     "cross_entropy",
     "cross_entropy_ref",
+    "doubly_stochastic_error",
     "embed",
     "embed_ref",
     "gelu",
     "gelu_ref",
+    "implicit_gradient",
     "linear",
     "linear_ref",
     "relative_bias",
@@ -30,4 +35,9 @@ __all__ = [
     "rmsnorm_ref",
     "rotary",
     "rotary_ref",
+    "sinkhorn",
+    "sinkhorn_eps",
+    "sinkhorn_eps_ref",
+    "sinkhorn_implicit",
+    "sinkhorn_ref",
 ]
