@@ -77,6 +77,30 @@ def test_labels_and_observations_follow_the_model():
         assert abs(((x[:, t] == 1) - E[sequence, states[:, t], 1]).mean()) < 0.0125
 
 
+def test_a_stationary_start_stays_as_it_is():
+    config = Config(num_states=2, num_observations=8, header="rows", initial="stationary")
+    batch = sample(config, np.random.default_rng(14), 20_000)
+    initial, A, _, _ = known(config, batch)
+    np.testing.assert_allclose((initial[:, None] @ A)[:, 0], initial, rtol=0, atol=1e-12)
+    assert np.abs(initial[:, 0] - 0.5).mean() > 0.1  # and so it is not the uniform one
+    states = batch.targets[:, config.num_header :]
+    for t in (0, 7):
+        assert abs(((states[:, t] == 0) - initial[:, 0]).mean()) < 0.018  # five standard errors
+        apart = np.where(initial[:, 0] > 0.5, 1, -1)
+        assert abs((apart * ((states[:, t] == 0) - initial[:, 0])).mean()) < 0.018
+
+
+@pytest.mark.parametrize("number", [0.0, 0.25, np.nextafter(1.0, 0.0)])
+def test_what_has_no_probability_is_never_drawn(number):
+    class Fixed:
+        def random(self, shape):
+            return np.full(shape, number)
+
+    rows = np.array([[0.0, 0.25, 0.0, 0.75, 0.0], [0.0, 0.0, 0.1, 0.1, 0.0]])
+    drawn = hmm._draw(Fixed(), rows)  # the second row is not normalised: only ratios count
+    assert (np.take_along_axis(rows, drawn[:, None], axis=1) > 0).all()
+
+
 def test_the_model_changes_from_sequence_to_sequence():
     _, A, E, _ = known(Config(), sample(Config(), np.random.default_rng(4), 100))
     assert len(np.unique(A[:, 0, 0])) == len(np.unique(E[:, 0, 0])) == 100

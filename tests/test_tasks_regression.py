@@ -72,6 +72,13 @@ def test_labels_are_the_bins_of_the_y_that_follow():
     assert set(np.unique(batch.targets[batch.mask])) == set(range(16))
 
 
+def test_an_edge_belongs_to_the_bin_above_it():
+    config = Config(num_weights=1, num_points=3, num_bins=4, limit=1.0)
+    batch = encode(config, np.zeros((1, 3, 1)), np.array([[-1.0, 0.0, 1.0]]))
+    np.testing.assert_array_equal(config.edges, [-1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(batch.targets[batch.mask], [1, 2, 3])
+
+
 def test_labels_are_draws_from_the_posterior():
     config = Config()
     batch = sample(config, np.random.default_rng(3), 2000)
