@@ -3,7 +3,7 @@
 Chapter: chapters/04_training.md      Tests: tests/test_calibration.py
 """
 
-from mhc_np.measure import calibration, reliability
+from mhc_np.measure import calibration, gains, reliability
 from mhc_np.measure.calibration import (
     entropy_bits,
     entropy_mae_bits,
@@ -17,6 +17,7 @@ __all__ = [
     "entropy_bits",
     "entropy_mae_bits",
     "entropy_mae_of_means_bits",
+    "gains",
     "kl_bits",
     "reliability",
     "total_variation",
