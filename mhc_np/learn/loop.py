@@ -67,6 +67,7 @@ def fit(
         ``evaluate(params, step) -> {name: number}`` and ``snapshot(params, step)``, called when ``step`` updates are
         done and ``step`` is in ``eval_steps`` or ``snapshot_steps``. They see the averaged parameters if there are any.
         They must not draw from ``rng``, and a resumed run may call them a second time with the same arguments.
+        A snapshot writer is one line: ``lambda params, step: save(f"{folder}/{step:06d}.npz", params, {"step": step})``.
     checkpoint : str or Path, optional
         File to write every ``checkpoint_every`` steps and at the end, and to go on from if it is there.
     identity : dict, optional
