@@ -1,0 +1,65 @@
+"""Carry a number or a figure from a cell into the prose around it, so that no result is ever typed.
+
+Chapter: chapters/01_gradients.md      Tests: tests/test_glue.py
+
+The book's engine reads what `glue` leaves in the output of a cell: ``{glue:text}`name` `` in the text puts it there.
+The output is what myst-nb's function of the same name writes, but a chapter opened in a bare notebook needs no
+myst-nb, and one run as a script needs no notebook at all.
+"""
+
+PREFIX = "application/papermill.record/"  # a type of output that notebooks keep and do not show
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def glue(name, value, spec=""):
+    """Keep a value under a name for the prose.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the chapter.
+    value : number, str or figure
+    spec : str
+        How to write a number: a format specification as ``".3f"``, or ``"power"`` for a power of ten as in
+        `power_of_ten`.
+
+    Returns
+    -------
+    str or figure
+        What the prose will show.
+
+    Examples
+    --------
+    >>> glue("error", 0.012345, ".3f"), glue("count", 13312, ","), glue("rounding", 2.2e-16, "power")
+    ('0.012', '13,312', '2·10⁻¹⁶')
+    """
+    shown = value
+    if spec == "power":
+        shown = power_of_ten(value)
+    elif spec or isinstance(value, (int, float)):
+        shown = format(value, spec)
+    try:
+        from IPython import get_ipython
+        from IPython.display import display
+    except ImportError:
+        return shown
+    shell = get_ipython()
+    if shell is not None:
+        data, metadata = shell.display_formatter.format(shown)
+        hidden = {PREFIX + kind: content for kind, content in data.items()}
+        display(hidden, metadata={**metadata, "scrapbook": {"name": name, "mime_prefix": PREFIX}}, raw=True)
+    return shown
+
+
+def power_of_ten(value, digits=0):
+    """Write a number as people do.
+
+    Examples
+    --------
+    >>> power_of_ten(0.000123), power_of_ten(0.000123, digits=1), power_of_ten(0)
+    ('1·10⁻⁴', '1.2·10⁻⁴', '0')
+    """
+    if value == 0:
+        return "0"
+    front, exponent = f"{value:.{digits}e}".split("e")
+    return f"{front}·10{str(int(exponent)).translate(SUPERSCRIPTS)}"
