@@ -306,6 +306,7 @@ def test_shards_train_the_same_network():
     one, two = train(), train(num_shards=2)
     np.testing.assert_allclose(two.params["b_out"], one.params["b_out"], rtol=0, atol=1e-10)
     assert frozen(train(num_shards=2)) == frozen(two)
+    assert frozen(train(num_shards=2, num_workers=1)) == frozen(two)
 
 
 def test_the_bar_shows_loss_and_time_left(capsys):

@@ -87,6 +87,17 @@ def test_the_same_bits_every_time_from_many_threads():
     assert wrong == []
 
 
+def test_the_number_of_workers_changes_no_bit():
+    params, batch = make(dtype=np.float32)
+    compute = value_and_grad(loss)
+    wanted = sharded(compute, 4, num_workers=1)(params, batch)
+    for num_workers in (2, 3, 4):
+        value, gradient = sharded(compute, 4, num_workers)(params, batch)
+        assert value == wanted[0]
+        for path, leaf in wanted[1].items():
+            np.testing.assert_array_equal(gradient[path], leaf)
+
+
 def test_parts_do_run_at_once():
     meeting = threading.Barrier(2, timeout=20)
 
@@ -130,8 +141,10 @@ def test_split_keeps_every_sequence_once_and_in_order():
 def test_split_refuses_ragged_batches():
     with pytest.raises(ValueError, match="want one length of axis 0 in the whole batch, got .3, 4."):
         split((np.zeros(3), np.zeros(4)), 2)
-    with pytest.raises(ValueError, match="want num_shards >= 1, got 0"):
+    with pytest.raises(ValueError, match="want num_shards and num_workers >= 1, got 0 and 0"):
         sharded(loss, 0)
+    with pytest.raises(ValueError, match="want num_shards and num_workers >= 1, got 2 and 0"):
+        sharded(loss, 2, num_workers=0)
 
 
 def test_the_mask_is_found_inside():

@@ -37,6 +37,7 @@ def fit(
     identity=None,
     record_every=None,
     num_shards=1,
+    num_workers=None,
     on_divergence="raise",
     progress=True,
 ):
@@ -67,7 +68,7 @@ def fit(
         ``evaluate(params, step) -> {name: number}`` and ``snapshot(params, step)``, called when ``step`` updates are
         done and ``step`` is in ``eval_steps`` or ``snapshot_steps``. They see the averaged parameters if there are any.
         They must not draw from ``rng``, and a resumed run may call them a second time with the same arguments.
-        A snapshot writer is one line: ``lambda params, step: save(f"{folder}/{step:06d}.npz", params, {"step": step})``.
+        A snapshot writer is one line: ``lambda params, step: save(f"{folder}/{step}.npz", params, {"step": step})``.
     checkpoint : str or Path, optional
         File to write every ``checkpoint_every`` steps and at the end, and to go on from if it is there.
     identity : dict, optional
@@ -75,8 +76,9 @@ def fit(
         starting parameters and generator are compared in any case.
     record_every : int, optional
         Thins the history of losses; by default to at most a thousand entries. 1 keeps them all.
-    num_shards : int
-        Parts of the batch that are worked on at once; see `sharded`.
+    num_shards, num_workers : int, optional
+        Parts of a batch, and how many are worked on at once; see `sharded`. Another number of parts rounds otherwise;
+        another number of workers changes no bit.
     on_divergence : {"raise", "stop"}
         When the loss or its gradient is not finite: raise, or return what there is, with ``diverged_at`` set.
     progress : bool
@@ -110,7 +112,7 @@ def fit(
         raise ValueError(f'fit: want on_divergence "raise" or "stop", got {on_divergence!r}')
     record_every = record_every or -(-num_steps // 1000) or 1
     compute = value_and_grad(loss)
-    compute = sharded(compute, num_shards) if num_shards > 1 else compute
+    compute = sharded(compute, num_shards, num_workers) if num_shards > 1 else compute
     looked_at = {"eval_steps": sorted(eval_steps), "snapshot_steps": sorted(snapshot_steps)}
     for name, steps in looked_at.items():
         if steps and not 0 <= steps[0] <= steps[-1] <= num_steps:

@@ -4,7 +4,8 @@ Chapter: chapters/04_training.md      Tests: tests/test_learn_shards.py
 Symbols: B -> batch axis 0, number of workers -> num_shards, supervised positions of a shard -> weight
 
 Two threads inside one matrix product wait for each other many times a step, and stall when anything else runs on
-the machine. Two threads that each take half of the batch wait once. Set ``OPENBLAS_NUM_THREADS=1`` (for MKL builds
+the machine. Two threads that each take half of the batch wait once. Even one worker gains: the intermediates of a part
+fit into the cache where those of the whole do not. Set ``OPENBLAS_NUM_THREADS=1`` (for MKL builds
 ``MKL_NUM_THREADS=1``) before Python starts, else each worker brings its own team of threads.
 """
 
@@ -15,8 +16,8 @@ import numpy as np
 from mhc_np.autodiff import tree_map
 
 
-def sharded(compute, num_shards, weight=None):
-    """Compute a loss and its gradient on ``num_shards`` parts of the batch at once.
+def sharded(compute, num_shards, num_workers=None, weight=None):
+    """Compute a loss and its gradient part by part, several parts at once.
 
     Parameters
     ----------
@@ -25,6 +26,8 @@ def sharded(compute, num_shards, weight=None):
         positions; as from ``value_and_grad(loss)``. It runs in several threads at once.
     num_shards : int
         How many parts. Parts differ by one sequence at most; no more parts are made than there are sequences.
+    num_workers : int, optional
+        How many parts are worked on at once, by default all. It decides the speed alone, not one bit of the result.
     weight : callable, optional
         ``weight(batch) -> float``: over how many positions the value is a mean. By default the number of
         positions in ``batch.mask``, or the number of sequences where there is no mask.
@@ -41,10 +44,11 @@ def sharded(compute, num_shards, weight=None):
     >>> sharded(mean, 2)({}, np.array([1.0, 2.0, 6.0]))
     (3.0, {'gain': array([6.])})
     """
-    if num_shards < 1:
-        raise ValueError(f"sharded: want num_shards >= 1, got {num_shards}")
+    num_workers = num_shards if num_workers is None else num_workers
+    if num_shards < 1 or num_workers < 1:
+        raise ValueError(f"sharded: want num_shards and num_workers >= 1, got {num_shards} and {num_workers}")
     weight = weight or num_supervised
-    pool = ThreadPoolExecutor(num_shards, thread_name_prefix="shard")
+    run = map if num_workers == 1 else ThreadPoolExecutor(num_workers, thread_name_prefix="shard").map
 
     def combine(params, batch):
         parts = split(batch, num_shards)
@@ -59,7 +63,7 @@ def sharded(compute, num_shards, weight=None):
                 return compute(params, part)
 
         shares = [w / total for w in weights if w > 0]
-        results = list(pool.map(work, [part for part, w in zip(parts, weights, strict=True) if w > 0]))
+        results = list(run(work, [part for part, w in zip(parts, weights, strict=True) if w > 0]))
         value = sum(share * result for share, (result, _) in zip(shares, results, strict=True))
         # New arrays first: the tape may have handed out one array for two parameters.
         gradient = tree_map(lambda g: shares[0] * g, results[0][1])
