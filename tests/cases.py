@@ -11,10 +11,13 @@ import numpy as np
 from mhc_np import ops
 from mhc_np.ops.activation import gelu_bwd, gelu_fwd, relu_bwd, relu_fwd
 from mhc_np.ops.attention import attention_bwd, attention_fwd
+from mhc_np.ops.birkhoff import birkhoff_mixture_bwd, birkhoff_mixture_fwd
 from mhc_np.ops.embed import embed_bwd, embed_fwd
+from mhc_np.ops.kronecker import kronecker_mixture_bwd, kronecker_mixture_fwd
 from mhc_np.ops.linear import linear_bwd, linear_fwd
 from mhc_np.ops.loss import cross_entropy_bwd, cross_entropy_fwd
 from mhc_np.ops.norm import rmsnorm_bwd, rmsnorm_fwd
+from mhc_np.ops.orthogonal import cayley_bwd, cayley_fwd
 from mhc_np.ops.position import rotary_bwd, rotary_fwd
 from mhc_np.ops.sinkhorn import sinkhorn_bwd, sinkhorn_fwd
 from mhc_np.ops.sinkhorn_eps import sinkhorn_eps_bwd, sinkhorn_eps_fwd
@@ -99,4 +102,15 @@ CASES += [
         (normal(2, 3, 3, scale=0.3),),
         {"num_iters": 60},
     ),
+    Case(
+        "birkhoff mixture",
+        *(ops.birkhoff_mixture, ops.birkhoff_mixture_ref, birkhoff_mixture_fwd, birkhoff_mixture_bwd),
+        (normal(2, 3, 6),),
+    ),
+    Case(
+        "kronecker mixture",
+        *(ops.kronecker_mixture, ops.kronecker_mixture_ref, kronecker_mixture_fwd, kronecker_mixture_bwd),
+        (normal(2, 3, 2),),
+    ),
+    Case("cayley", ops.cayley, ops.cayley_ref, cayley_fwd, cayley_bwd, (normal(2, 3, 4, 4),)),
 ]
