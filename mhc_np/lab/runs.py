@@ -100,15 +100,18 @@ def _bijection(num_symbols, about, *, width, **training):
     )
 
 
-HARD = {"targets": "hard", "beta_2": 0.99, "average": 0.995}
+HARD = {"targets": "hard", "beta_2": 0.99, "average": 0.998}
 
 RUNS = {
     "bijection-v5-soft": _bijection(5, "five symbols, exact targets", width=32, num_steps=1200),
     "bijection-v8-soft": _bijection(8, "the book's running example", width=32, num_steps=2000),
     "bijection-v10-soft": _bijection(10, "ten symbols, exact targets", width=48, num_steps=2500),
-    "bijection-v20-soft": _bijection(20, "twenty symbols, exact targets", width=64, num_steps=7000),
+    "bijection-v20-soft": _bijection(20, "twenty symbols, exact targets", width=32, num_steps=8000, learning_rate=8e-3),
     "bijection-v20-hard": _bijection(
-        20, "twenty symbols, sampled labels", width=24, num_steps=12_000, learning_rate=1e-2, **HARD
+        20, "twenty symbols, sampled labels", width=24, num_steps=30_000, learning_rate=1e-2, **HARD
+    ),
+    "bijection-v20-hard-long": _bijection(
+        20, "the same, as low as it goes", width=24, num_steps=200_000, learning_rate=1e-2, **HARD
     ),
     "bijection-v5-hard": _bijection(
         5, "five symbols, sampled labels", width=16, num_steps=12_000, learning_rate=1e-2, **HARD
