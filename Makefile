@@ -1,0 +1,84 @@
+# Every command sets up what it needs: a fresh machine with Python and pip is enough.
+#
+#   make test     all tests            make check    lint, then the tests
+#   make book     the book, as HTML    make lab      the chapters in JupyterLab
+#   make bench    speed of one step    make twins    rewrite the .ipynb beside each chapter
+#
+# Another interpreter: make test PYTHON=python3.13
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+# The arrays are small: more threads than one cost time, and two jobs would fight for the cores.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+
+# One stamp for each interpreter and set of extras. Deleting $(VENV) starts afresh.
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+ifeq ($(VERSION),)
+$(error cannot run "$(PYTHON)": install Python 3.10 or later, or name it, as in make PYTHON=/path/to/python3)
+endif
+CREATED := $(VENV)/created-$(VERSION)
+READY    = $(VENV)/ready-$(VERSION)
+
+.DEFAULT_GOAL := help
+.PHONY: help test quick check lint book check-book check-jb2 lab bench twins clean
+
+help:
+	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
+
+$(CREATED):
+	@echo "Setting up $(VENV) with Python $(VERSION) (once, about a minute)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(READY)-test: $(CREATED) pyproject.toml
+	@$(BIN)/pip install -q --disable-pip-version-check -e ".[test]"
+	@touch $@
+
+$(READY)-book: $(READY)-test
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make book needs Python >= 3.11 and found $(VERSION): name another, as in make book PYTHON=python3.12")'
+	@$(BIN)/pip install -q --disable-pip-version-check -e ".[test,book]"
+	@touch $@
+
+$(READY)-lab: $(READY)-test
+	@$(BIN)/pip install -q --disable-pip-version-check -e ".[test,lab]"
+	@touch $@
+
+test: $(READY)-test
+	$(BIN)/python -m pytest
+
+quick: $(READY)-test
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(READY)-test
+	$(BIN)/ruff check
+
+check: lint test
+
+book: $(READY)-book
+	$(BIN)/sphinx-build -q -n -W --keep-going -c book . book/_build/html
+	$(BIN)/python book/check_html.py book/_build/html
+
+# The tests of the book that a build makes possible: broken cells, offline pages, formulas.
+check-book: book
+	$(BIN)/python -m pytest tests/test_book.py
+
+# The same sources with Jupyter Book 2. Needs Node >= 20; the theme is a local stub.
+check-jb2: $(READY)-book
+	JUPYTER_CONFIG_DIR=book/_jb2 PATH="$(abspath $(BIN)):$$PATH" \
+	  $(BIN)/jupyter book build --site --execute --strict
+
+lab: $(READY)-lab
+	$(BIN)/jupyter lab chapters
+
+bench: $(READY)-test
+	$(BIN)/python -m mhc_np bench step
+
+twins: $(READY)-test
+	$(BIN)/python book/twins.py
+
+clean:
+	rm -rf $(VENV) _build book/_build .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,106 @@
+"""What the book's build does beyond Sphinx: a cache key, two chapters at a time, MathJax on disk.
+
+Cells are cached by their text alone. A chapter shows what the package computes, so the folder of
+the cache is named after everything else a cell can read: the package, the saved results, the pins.
+Chapters run side by side *before* Sphinx reads them; it then finds their outputs in the cache.
+(Its own ``-j`` forks, and a kernel started from a forked process can hang.)
+"""
+
+import hashlib
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+AT_A_TIME = 2
+CELLS_READ = ("mhc_np/**/*.*", "chapters/results/**/*.*", "pyproject.toml")
+
+# Of MathJax's 24 MB: the component that pages load, its fonts, and what TeX may ask for later.
+MATHJAX_FILES = ("tex-chtml.js", "input/tex/extensions/**/*.js", "output/chtml/fonts/**/*.woff")
+
+
+def code_digest():
+    """Name the state of everything but the text that decides what a cell prints."""
+    digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
+    for pattern in CELLS_READ:
+        for path in sorted(ROOT.glob(pattern)):
+            if path.is_file() and path.suffix != ".pyc":
+                digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def drop_old_caches(app):
+    """Keep the outputs of the present code only."""
+    current = Path(app.config.nb_execution_cache_path)
+    if current.parent.name == "cache":
+        for old in set(current.parent.glob("*")) - {current}:
+            shutil.rmtree(old)
+
+
+def execute_side_by_side(app, env, docnames):
+    """Run the cells of all chapters that have no output in the cache, ``AT_A_TIME`` at a time."""
+    import matplotlib.font_manager  # noqa: F401  lists the fonts, once a machine: not in two kernels
+    from jupyter_cache import get_cache
+    from jupyter_cache.base import CacheBundleIn
+    from jupyter_cache.executors.utils import single_nb_execution
+    from myst_nb.core.read import create_nb_reader
+    from sphinx.errors import ExtensionError
+
+    cache = get_cache(app.config.nb_execution_cache_path)
+    waiting = {}
+    for path in (env.doc2path(name) for name in docnames):
+        text = path.read_text(encoding="utf-8")
+        reader = create_nb_reader(str(path), env.myst_config, env.mystnb_config, text)
+        if reader is not None:
+            notebook = reader.read(text)
+            try:
+                cache.match_cache_notebook(notebook)
+            except KeyError:
+                waiting[path] = notebook
+
+    def run(path):
+        return path, single_nb_execution(
+            waiting[path],
+            cwd=str(path.parent),
+            timeout=app.config.nb_execution_timeout,
+            allow_errors=False,
+            extra_arguments=["--log-level=40"],  # a kernel's own news is no concern of the book
+        )
+
+    failures = []
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        for done in as_completed([pool.submit(run, path) for path in sorted(waiting)]):
+            path, result = done.result()
+            print(f"ran {path.name} in {result.time:.1f} s", flush=True)
+            if result.err is None:
+                data = {"execution_seconds": result.time}
+                bundle = CacheBundleIn(waiting[path], str(path), data=data)
+                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+            else:
+                failures.append(f"{path}\n{result.exc_string}")
+    if failures:
+        raise ExtensionError("a cell failed in " + "\n".join(failures))
+
+
+def copy_mathjax(app, exception):
+    """Copy MathJax beside the pages, so that reading the book needs no network."""
+    if exception is not None or app.builder.format != "html":
+        return
+    source = Path(find_spec("mathjax").origin).parent / "static" / "mathjax" / "es5"
+    target = Path(app.outdir) / "_static" / "vendor" / "mathjax"
+    for pattern in MATHJAX_FILES:
+        for path in source.glob(pattern):
+            copy = target / path.relative_to(source)
+            if not copy.exists():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+
+
+def setup(app):
+    """Connect the hooks; called by Sphinx."""
+    app.connect("builder-inited", drop_old_caches)
+    app.connect("env-before-read-docs", execute_side_by_side)
+    app.connect("build-finished", copy_mathjax)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,148 @@
+"""Write the ``.ipynb`` twin of each chapter: ``python book/twins.py`` (``--check``: only compare).
+
+Colab and a plain Jupyter cannot open a MyST notebook. A twin holds the same cells without outputs,
+its text in Markdown that any notebook shows, and a first cell that installs the package if missing.
+Twins are never edited: change the chapter and run this again.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import jupytext
+
+BOOK = Path(__file__).resolve().parent
+CHAPTERS = BOOK.parent / "chapters"
+sys.path.insert(0, str(BOOK))
+
+from conf import REPOSITORY  # noqa: E402
+
+FIRST_CELL = f"""\
+# On Colab, or anywhere the package is missing: install it. Elsewhere this cell does nothing.
+from importlib.util import find_spec
+
+if find_spec("mhc_np") is None:
+    %pip install -q "mhc_np @ git+{REPOSITORY}"
+"""
+
+FENCE = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ \t]*(?P<title>[^\n]*)\n"
+    r"(?P<options>(?:[ \t]*:[\w-]+:[^\n]*\n)*)(?P<body>.*?)^(?P=fence)[ \t]*$",
+    re.M | re.S,
+)
+EQUATION = re.compile(r"^\$\$(?P<tex>[^$]+?)\$\$[ \t]*\((?P<label>[^)\s]+)\)[ \t]*$", re.M)
+ROLE = re.compile(r"\{(?P<name>[\w:-]+)\}`(?P<text>[^`]+)`")
+CODE = re.compile(r"^(`{3,})(?!.*`)[^{\n]*\n.*?^\1[ \t]*$", re.M | re.S)
+
+
+def plain_role(match, equations):
+    """Say in plain words what a role such as ``{ref}`` or ``{cite:p}`` stands for."""
+    name, text = match["name"], match["text"]
+    titled = re.fullmatch(r"(.*?)\s*<([^>]+)>", text, re.S)
+    words, target = titled.groups() if titled else (text, text)
+    if name == "eq":
+        return f"({equations.get(target, target)})"
+    if name == "cite:p":
+        return f"[{text}]"
+    if name.startswith("glue"):
+        return f"⟨{text.split(':')[0]}⟩"
+    if name == "math":
+        return f"${text}$"
+    return words.replace("%s", "").replace("{number}", "").strip()
+
+
+def plain_fence(match):
+    """Turn a directive into bold words, a quotation, or a fold for a solution."""
+    name, title, body = match["name"].split(":")[-1], match["title"].strip(), match["body"].strip()
+    body = FENCE.sub(plain_fence, body)
+    if name == "math":
+        return f"$$\n{body}\n$$"
+    if name in ("figure", "image"):
+        alt = re.search(r":alt:[ \t]*(.*)", match["options"])
+        return f"![{alt[1] if alt else ''}]({title})\n\n{body}".rstrip()
+    if name in ("bibliography", "tableofcontents"):
+        return ""
+    if name.startswith("solution"):
+        return f"<details><summary>Solution</summary>\n\n{body}\n\n</details>"
+    if name in ("admonition", "dropdown"):
+        head = f"**{title}**"
+    else:
+        head = f"**{name.removesuffix('-start').capitalize()}**" + (f" ({title})" if title else "")
+    return "\n".join(("> " + line).rstrip() for line in [head, "", *body.splitlines()])
+
+
+def plain_markdown(text, number, equations):
+    """Rewrite the MyST syntax of one text cell; ``equations`` maps labels to numbers, in order."""
+    kept = []
+
+    def keep(match):  # code between fences is not ours to read
+        kept.append(match[0])
+        return f"\0{len(kept) - 1}\0"
+
+    def tag(match):
+        label = equations.setdefault(match["label"], f"{number}.{len(equations) + 1}")
+        return f"$$\n{match['tex'].strip()} \\tag{{{label}}}\n$$"
+
+    text = CODE.sub(keep, text)
+    text = re.sub(r"^\([^)\s]+\)=[ \t]*\n", "", text, flags=re.M)
+    text = FENCE.sub(plain_fence, EQUATION.sub(tag, text))
+    text = ROLE.sub(lambda match: plain_role(match, equations), text)
+    return re.sub(r"\0(\d+)\0", lambda match: kept[int(match[1])], text).strip()
+
+
+def twin(chapter):
+    """Return the text of the ``.ipynb`` beside a chapter."""
+    text = chapter.read_text(encoding="utf-8")
+    notebook = jupytext.reads(text, fmt="md:myst")
+    number = int(re.match(r"\d*", chapter.name)[0] or 0)
+    equations = {}
+    for match in EQUATION.finditer(text):  # an equation may be cited before it is written
+        equations.setdefault(match["label"], f"{number}.{len(equations) + 1}")
+    cells = [("code", FIRST_CELL, {})]
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cells.append(("code", cell.source, dict(cell.metadata)))
+        else:
+            cells.append(("markdown", plain_markdown(cell.source, number, equations), {}))
+    return json.dumps(
+        {
+            "cells": [
+                {
+                    "cell_type": kind,
+                    **({"execution_count": None} if kind == "code" else {}),
+                    "id": f"cell-{position}",
+                    "metadata": metadata,
+                    **({"outputs": []} if kind == "code" else {}),
+                    "source": source.strip("\n").splitlines(keepends=True),
+                }
+                for position, (kind, source, metadata) in enumerate(cells)
+            ],
+            "metadata": {
+                "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+                "language_info": {"name": "python"},
+            },
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        },
+        indent=1,
+        ensure_ascii=False,
+    ) + "\n"
+
+
+def main():
+    """Write the twins that are out of step; with ``--check`` only name them, exit code 1."""
+    stale = []
+    for chapter in sorted(CHAPTERS.glob("*.md")):
+        path, text = chapter.with_suffix(".ipynb"), twin(chapter)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(path.name)
+            if "--check" not in sys.argv:
+                path.write_text(text, encoding="utf-8")
+    verb = "out of step" if "--check" in sys.argv else "written"
+    print(f"twins {verb}: {', '.join(stale) or 'none'}")
+    return bool(stale) and "--check" in sys.argv
+
+
+if __name__ == "__main__":
+    sys.exit(main())
