@@ -15,8 +15,6 @@ from mhc_np.lab import results
 from mhc_np.lab.experiment import UsageError, carry_out
 from mhc_np.lab.runs import RUNS
 from mhc_np.learn import CheckpointError
-from mhc_np.models import MODELS
-from mhc_np.tasks import TASKS
 
 
 def main(argv=None):
@@ -123,16 +121,21 @@ def _with_settings(run, assignments):
         except (ValueError, SyntaxError):
             value = text
         attribute = section if section == "training" else f"{section}_settings"
-        old = getattr(run, attribute)
+        old, settled = getattr(run, attribute), getattr(_configs(run)[section], name)
+        if isinstance(settled, int | float) and not isinstance(value, int | float):
+            raise UsageError(f"--set {assignment}: want a number, as {settled!r}")
         try:
             new = replace(old, **{name: value}) if section == "training" else {**old, name: value}
             run = replace(run, **{attribute: new})
-            run.model_config()  # refuse what cannot be built before anything is written
+            _configs(run)  # refuse what cannot be built before anything is written
         except (TypeError, ValueError) as error:
             raise UsageError(f"--set {assignment}: {error}") from error
     return run
 
 
+def _configs(run):
+    return {"task": run.task_config(), "model": run.model_config(), "training": run.training}
+
+
 def _keys(run):
-    sections = {"task": TASKS[run.task].Config, "model": MODELS[run.model].Config, "training": type(run.training)}
-    return [f"{section}.{field.name}" for section, config in sections.items() for field in fields(config)]
+    return [f"{section}.{field.name}" for section, config in _configs(run).items() for field in fields(config)]

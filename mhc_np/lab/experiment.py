@@ -24,6 +24,8 @@ from mhc_np.models import MODELS
 from mhc_np.ops import cross_entropy
 from mhc_np.tasks import TASKS
 
+CHECKPOINT_EVERY = 200  # steps
+
 
 class UsageError(ValueError):
     """A request that cannot be carried out; the message is one line and says the way out."""
@@ -105,6 +107,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         evaluate=look,
         eval_steps=log_spaced_steps(recipe.num_steps, recipe.num_evaluations),
         checkpoint=out / "checkpoint.npz",
+        checkpoint_every=CHECKPOINT_EVERY,
         identity=config,
         progress=progress,
     )
