@@ -108,6 +108,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         eval_steps=log_spaced_steps(recipe.num_steps, recipe.num_evaluations),
         checkpoint=out / "checkpoint.npz",
         checkpoint_every=CHECKPOINT_EVERY,
+        record_every=max(1, recipe.num_steps // 250),
         identity=config,
         progress=progress,
     )

@@ -38,11 +38,12 @@ def plain(value, digits=6):
 
 
 def save(path, result):
-    """Write a result, all of it or nothing."""
+    """Write a result, a line an entry, all of it or nothing."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(plain(result), indent=1) + "\n", encoding="utf-8")
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in plain(result).items()]
+    temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     os.replace(temporary, path)
 
 
