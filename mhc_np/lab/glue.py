@@ -1,4 +1,4 @@
-"""Carry a number or a figure from a cell into the prose around it, so that no result is ever typed.
+"""Carry a number from a cell into the prose around it, so that no result is ever typed.
 
 Chapter: chapters/01_gradients.md      Tests: tests/test_glue.py
 
@@ -18,14 +18,14 @@ def glue(name, value, spec=""):
     ----------
     name : str
         Unique within the chapter.
-    value : number, str or figure
+    value : number or str
     spec : str
         How to write a number: a format specification as ``".3f"``, or ``"power"`` for a power of ten as in
         `power_of_ten`.
 
     Returns
     -------
-    str or figure
+    str
         What the prose will show.
 
     Examples
@@ -33,21 +33,18 @@ def glue(name, value, spec=""):
     >>> glue("error", 0.012345, ".3f"), glue("count", 13312, ","), glue("rounding", 2.2e-16, "power")
     ('0.012', '13,312', '2·10⁻¹⁶')
     """
-    shown = value
     if spec == "power":
         shown = power_of_ten(value)
-    elif spec or isinstance(value, (int, float)):
-        shown = format(value, spec)
+    else:
+        shown = value if isinstance(value, str) else format(value, spec)
     try:
         from IPython import get_ipython
         from IPython.display import display
     except ImportError:
         return shown
-    shell = get_ipython()
-    if shell is not None:
-        data, metadata = shell.display_formatter.format(shown)
-        hidden = {PREFIX + kind: content for kind, content in data.items()}
-        display(hidden, metadata={**metadata, "scrapbook": {"name": name, "mime_prefix": PREFIX}}, raw=True)
+    if get_ipython() is not None:
+        metadata = {"scrapbook": {"name": name, "mime_prefix": PREFIX}}
+        display({PREFIX + "text/plain": repr(shown)}, metadata=metadata, raw=True)
     return shown
 
 
