@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mhc_np import ops
+from mhc_np import connections, ops
+from mhc_np.connections.coefficients import columns, columns_bwd, columns_fwd, columns_ref
+from mhc_np.connections.mixing import mix_bwd, mix_fwd, read_bwd, read_fwd, write_bwd, write_fwd
 from mhc_np.ops.activation import gelu_bwd, gelu_fwd, relu_bwd, relu_fwd
 from mhc_np.ops.attention import attention_bwd, attention_fwd
 from mhc_np.ops.birkhoff import birkhoff_mixture_bwd, birkhoff_mixture_fwd
@@ -17,8 +19,10 @@ from mhc_np.ops.kronecker import kronecker_mixture_bwd, kronecker_mixture_fwd
 from mhc_np.ops.linear import linear_bwd, linear_fwd
 from mhc_np.ops.loss import cross_entropy_bwd, cross_entropy_fwd
 from mhc_np.ops.norm import rmsnorm_bwd, rmsnorm_fwd
+from mhc_np.ops.normed_linear import normed_linear_bwd, normed_linear_fwd
 from mhc_np.ops.orthogonal import cayley_bwd, cayley_fwd
 from mhc_np.ops.position import rotary_bwd, rotary_fwd
+from mhc_np.ops.sigmoid import sigmoid_bwd, sigmoid_fwd
 from mhc_np.ops.sinkhorn import sinkhorn_bwd, sinkhorn_fwd
 from mhc_np.ops.sinkhorn_eps import sinkhorn_eps_bwd, sinkhorn_eps_fwd
 from mhc_np.ops.sinkhorn_implicit import sinkhorn_implicit_bwd, sinkhorn_implicit_fwd
@@ -83,6 +87,7 @@ CASES = [
 ]
 
 # Sinkhorn, the Birkhoff polytope and the connections.
+NORMED_LINEAR = (ops.normed_linear, ops.normed_linear_ref, normed_linear_fwd, normed_linear_bwd)
 CASES += [
     Case(
         "sinkhorn",
@@ -113,4 +118,23 @@ CASES += [
         (normal(2, 3, 2),),
     ),
     Case("cayley", ops.cayley, ops.cayley_ref, cayley_fwd, cayley_bwd, (normal(2, 3, 4, 4),)),
+    Case("sigmoid", ops.sigmoid, ops.sigmoid_ref, sigmoid_fwd, sigmoid_bwd, (normal(3, 4),)),
+    Case("normed linear", *NORMED_LINEAR, (normal(2, 3, 4), normal(4, 5)), {"eps": 1e-6}),
+    Case("normed linear with bias", *NORMED_LINEAR, (normal(2, 3, 4), normal(4, 5), normal(5)), {"eps": 1e-6}),
+    Case("columns", columns, columns_ref, columns_fwd, columns_bwd, (normal(2, 3, 7),), {"start": 2, "stop": 5}),
+    Case(
+        "read",
+        *(connections.read, connections.read_ref, read_fwd, read_bwd),
+        (normal(2, 3, 4), normal(2, 3, 4, 5)),
+    ),
+    Case(
+        "mix",
+        *(connections.mix, connections.mix_ref, mix_fwd, mix_bwd),
+        (normal(2, 3, 4, 4), normal(2, 3, 4, 5)),
+    ),
+    Case(
+        "write",
+        *(connections.write, connections.write_ref, write_fwd, write_bwd),
+        (normal(2, 3, 4, 5), normal(2, 3, 4), normal(2, 3, 5)),
+    ),
 ]

@@ -3,7 +3,26 @@
 Chapter: chapters/11_hyper_connections.md      Tests: tests/test_connections.py
 """
 
-from mhc_np.connections.connect import SCHEMES, connect, init
+from mhc_np.connections.coefficients import Coefficients, coefficients, coefficients_ref
+from mhc_np.connections.connect import connect, connect_ref, init
+from mhc_np.connections.mixing import mix, mix_ref, read, read_ref, write, write_ref
+from mhc_np.connections.schemes import SCHEMES
 from mhc_np.connections.streams import expand, reduce
 
-__all__ = ["SCHEMES", "connect", "expand", "init", "reduce"]
+__all__ = [
+    "SCHEMES",
+    "Coefficients",
+    "coefficients",
+    "coefficients_ref",
+    "connect",
+    "connect_ref",
+    "expand",
+    "init",
+    "mix",
+    "mix_ref",
+    "read",
+    "read_ref",
+    "reduce",
+    "write",
+    "write_ref",
+]

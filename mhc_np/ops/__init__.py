@@ -12,8 +12,10 @@ from mhc_np.ops.kronecker import kronecker_mixture, kronecker_mixture_ref
 from mhc_np.ops.linear import linear, linear_ref
 from mhc_np.ops.loss import cross_entropy, cross_entropy_ref
 from mhc_np.ops.norm import rmsnorm, rmsnorm_ref
+from mhc_np.ops.normed_linear import normed_linear, normed_linear_ref
 from mhc_np.ops.orthogonal import cayley, cayley_ref, orthostochastic
 from mhc_np.ops.position import relative_bias, rotary, rotary_ref
+from mhc_np.ops.sigmoid import sigmoid, sigmoid_ref
 from mhc_np.ops.sinkhorn import doubly_stochastic_error, sinkhorn, sinkhorn_ref
 from mhc_np.ops.sinkhorn_eps import sinkhorn_eps, sinkhorn_eps_ref
 from mhc_np.ops.sinkhorn_implicit import implicit_gradient, sinkhorn_implicit
@@ -41,6 +43,8 @@ __all__ = [
     "kronecker_mixture_ref",
     "linear",
     "linear_ref",
+    "normed_linear",
+    "normed_linear_ref",
     "orthostochastic",
     "permutation_basis",
     "relative_bias",
@@ -50,6 +54,8 @@ __all__ = [
     "rmsnorm_ref",
     "rotary",
     "rotary_ref",
+    "sigmoid",
+    "sigmoid_ref",
     "sinkhorn",
     "sinkhorn_eps",
     "sinkhorn_eps_ref",

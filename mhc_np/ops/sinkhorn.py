@@ -81,7 +81,7 @@ def sinkhorn(logits, num_iters=20, tolerance=None):
            [0.25, 0.75]])
     """
     check_logits("sinkhorn", logits, num_iters)
-    plan = _sinkhorn(logits, num_iters=num_iters)
+    plan = sinkhorn_unchecked(logits, num_iters=num_iters)
     if tolerance is not None:
         error = np.max(doubly_stochastic_error(getval(plan))[1], initial=0.0)
         if error > tolerance:
@@ -175,4 +175,4 @@ def sinkhorn_bwd(d_plan, cache):
     return (batch_first(G, d_plan),)
 
 
-_sinkhorn = define_vjp(sinkhorn_fwd, sinkhorn_bwd, reference="sinkhorn_ref")
+sinkhorn_unchecked = define_vjp(sinkhorn_fwd, sinkhorn_bwd, reference="sinkhorn_ref")
