@@ -1,0 +1,96 @@
+"""How fast Sinkhorn is, forward and backward, beside eager PyTorch in its best and in its obvious layout.
+
+Chapter: chapters/12_sinkhorn.md      Tests: tests/test_bench_sinkhorn.py
+
+CPU time of one thread, all contestants in turn within one process, so that a busy machine hurts them alike. Quote the
+ratios. PyTorch is optional: without it the NumPy rows stand alone.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from mhc_np.ops.sinkhorn import sinkhorn_bwd, sinkhorn_fwd
+from mhc_np.ops.sinkhorn_implicit import sinkhorn_implicit_bwd, sinkhorn_implicit_fwd
+
+
+class Row(NamedTuple):
+    """One contestant: median and least CPU milliseconds, and the median over our unrolled kernel's of that dtype."""
+
+    name: str
+    dtype: str
+    median_ms: float
+    least_ms: float
+    relative: float
+
+
+def bench(batch=8192, n=4, num_iters=20, repeats=15, dtypes=("float32", "float64"), seed=0):
+    """Time forward plus backward of ``batch`` matrices; return a list of `Row`.
+
+    Run it with one BLAS thread (``OPENBLAS_NUM_THREADS=1``), as all figures in the book.
+
+    Examples
+    --------
+    >>> rows = bench(batch=8, repeats=1, dtypes=("float32",))
+    >>> rows[0].name, rows[0].relative
+    ('mhc_np, unrolled', 1.0)
+    """
+    rows = []
+    for dtype in dtypes:
+        logits, cotangent = np.random.default_rng(seed).standard_normal((2, batch, n, n)).astype(dtype)
+        contestants = {**_ours(logits, cotangent, num_iters), **_theirs(logits, cotangent, num_iters)}
+        times = {name: [] for name in contestants}
+        for _ in range(repeats):
+            for name, run in contestants.items():
+                start = time.process_time()
+                run()
+                times[name].append(1e3 * (time.process_time() - start))
+        base = np.median(times["mhc_np, unrolled"])
+        rows += [
+            Row(name, dtype, float(np.median(spent)), min(spent), float(np.median(spent) / base) if base else 1.0)
+            for name, spent in times.items()
+        ]
+    return rows
+
+
+def report(rows):
+    """Return the rows as a table in words."""
+    lines = [f"{'Sinkhorn, forward + backward':34} {'dtype':8} {'median':>9} {'least':>9} {'ours / it':>10}"]
+    for row in rows:
+        lines.append(
+            f"{row.name:34} {row.dtype:8} {row.median_ms:6.2f} ms {row.least_ms:6.2f} ms {1 / row.relative:10.2f}"
+        )
+    return "\n".join(lines)
+
+
+def _ours(logits, cotangent, num_iters):
+    """Return our two gradients as functions of nothing."""
+
+    def unrolled():
+        _, cache = sinkhorn_fwd(logits, num_iters=num_iters)
+        sinkhorn_bwd(cotangent, cache)
+
+    def implicit():
+        _, cache = sinkhorn_implicit_fwd(logits, num_iters=num_iters)
+        sinkhorn_implicit_bwd(cotangent, cache)
+
+    return {"mhc_np, unrolled": unrolled, "mhc_np, implicit": implicit}
+
+
+def _theirs(logits, cotangent, num_iters):
+    """Return PyTorch's layouts, data already in place for each, or nothing where PyTorch is missing."""
+    try:
+        from mhc_np import torch_twin_connections as twin
+    except ImportError:
+        return {}
+
+    def contestant(function, transform):
+        x, d = (np.ascontiguousarray(transform(array)) for array in (logits, cotangent))
+        return twin.forward_backward(function, x, d, num_iters)
+
+    axes_first = lambda array: np.moveaxis(array, 0, -1)  # noqa: E731
+    return {
+        "PyTorch eager, axes first": contestant(twin.sinkhorn_axes_first, axes_first),
+        "PyTorch eager, batch first": contestant(twin.sinkhorn, lambda array: array),
+    }
