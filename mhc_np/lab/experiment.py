@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from mhc_np.autodiff import flatten
-from mhc_np.lab import results
+from mhc_np.lab import extras, results
 from mhc_np.learn import AdamW, Muon, fit, log_spaced_steps, warmup_cosine
-from mhc_np.measure import calibration
+from mhc_np.measure import calibration, labels
 from mhc_np.models import MODELS
 from mhc_np.ops import cross_entropy
-from mhc_np.tasks import TASKS
+from mhc_np.tasks import TASKS, Batch
 
 CHECKPOINT_EVERY = 200  # steps
 
@@ -49,7 +49,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
     -------
     dict
         The result, as saved: ``run``, ``seed``, ``params`` (their number), ``steps``, ``seconds``, ``metrics``,
-        ``config``, ``curves``, ``by_position``, ``versions``, ``commit``.
+        ``config``, ``curves``, ``by_position``, what `mhc_np.lab.extras` adds for the task, ``versions``, ``commit``.
 
     Raises
     ------
@@ -72,12 +72,14 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
 
     task, task_config = TASKS[run.task], run.task_config()
     model, model_config, recipe = MODELS[run.model], run.model_config(), run.training
-    init_rng, data_rng, look_rng = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
+    init_seed, data_seed, look_seed = np.random.SeedSequence(seed).spawn(3)
+    init_rng, data_rng, look_rng = (np.random.default_rng(s) for s in (init_seed, data_seed, look_seed))
+    draw = source(run, data_rng)
     held_out = task.sample(task_config, look_rng, recipe.num_sequences)
     exact = task.posterior(task_config, held_out)
 
     def sample(rng):
-        batch = task.sample(task_config, rng, recipe.batch_size)
+        batch = draw(rng)
         return batch._replace(targets=task.posterior(task_config, batch)) if recipe.targets == "soft" else batch
 
     def loss(params, batch):
@@ -92,8 +94,14 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         ]
         return calibration.probabilities(np.concatenate(parts))
 
+    def measures(predicted):
+        found = calibration.summary(exact, predicted)._asdict()
+        if run.task == "recall":  # the answer is certain, so how often it is right says more than bits
+            found["accuracy"] = labels.accuracy(exact, predicted, held_out.targets)
+        return found
+
     def look(params, step):
-        return calibration.summary(exact, predict(params, held_out))._asdict()
+        return measures(predict(params, held_out))
 
     trained = fit(
         loss,
@@ -113,6 +121,15 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         progress=progress,
     )
     predicted = predict(trained.averaged, held_out)
+    finished = extras.Finished(
+        config=task_config,
+        predict=partial(predict, trained.averaged),
+        held_out=held_out,
+        exact=exact,
+        predicted=predicted,
+        seen=first_seen(run, data_seed),
+        reads_on=getattr(model_config, "reads_on", True),
+    )
     result = {
         "run": name,
         "seed": seed,
@@ -120,7 +137,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         "steps": recipe.num_steps,
         "seconds": round(trained.seconds, 2),
         "metrics": {
-            **calibration.summary(exact, predicted)._asdict(),
+            **measures(predicted),
             "expected_calibration_error": calibration.expected_calibration_error(
                 predicted[held_out.mask], held_out.targets[held_out.mask]
             ),
@@ -128,11 +145,29 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         "config": config,
         "curves": results.plain(trained.history),
         "by_position": _by_position(exact, predicted),
+        **extras.of(run.task, finished, look_rng),
         **results.provenance(),
         "finished": time.strftime("%Y-%m-%d"),
     }
     results.save(out / "result.json", result)
     return json.loads(json.dumps(results.plain(result)))
+
+
+def source(run, rng):
+    """Return ``draw(rng) -> Batch`` for training: new sequences each time, or the recipe's few secrets again."""
+    task, config, recipe = TASKS[run.task], run.task_config(), run.training
+    if not recipe.num_reused:
+        return lambda rng: task.sample(config, rng, recipe.batch_size)
+    secrets = task.draw_bijections(config, rng, recipe.num_reused)
+    return lambda rng: task.present(config, rng, secrets[rng.integers(len(secrets), size=recipe.batch_size)])
+
+
+def first_seen(run, seed):
+    """Draw the first sequences of training once more: as many as a look takes."""
+    rng = np.random.default_rng(seed)
+    draw = source(run, rng)
+    batches = [draw(rng) for _ in range(-(-run.training.num_sequences // run.training.batch_size))]
+    return Batch(*(np.concatenate(parts) for parts in zip(*batches, strict=True)))
 
 
 def optimizer(recipe):

@@ -98,6 +98,11 @@ class ModelConfig:
         return self.num_layers * self.num_loops
 
     @property
+    def reads_on(self):
+        """Whether sequences may be longer than those of training."""
+        return self.positions != "absolute"
+
+    @property
     def num_offsets(self):
         """Rows of a relative-bias table."""
         return self.max_distance + 1 + (2 if self.num_header else 0)

@@ -27,6 +27,7 @@ __all__ = [
     "Config",
     "Filtered",
     "Known",
+    "draw_paths",
     "draw_rows",
     "encode",
     "filter",
@@ -162,13 +163,18 @@ def sample(config, rng, batch_size):
     nothing = np.zeros((B, 0), dtype=np.int64)
     # What the header says, rounded to float32, is the model that the sequence is drawn from.
     initial, transition, emission, _ = known(config, encode(config, transition, emission, nothing))
-    states, sequence = np.empty((B, K), dtype=np.int64), np.arange(B)
+    states, observations = draw_paths(rng, initial, transition, emission, K)
+    return encode(config, transition, emission, observations, states)
+
+
+def draw_paths(rng, initial, transition, emission, num_observations):
+    """Walk once through each of B models; return states and observations, (B, num_observations) each."""
+    states, sequence = np.empty((len(transition), num_observations), dtype=np.int64), np.arange(len(transition))
     rows = initial
-    for t in range(K):
+    for t in range(num_observations):
         states[:, t] = _draw(rng, rows)
         rows = transition[sequence, states[:, t]]
-    observations = _draw(rng, emission[sequence[:, None], states])
-    return encode(config, transition, emission, observations, states)
+    return states, _draw(rng, emission[sequence[:, None], states])
 
 
 def posterior(config, batch):
