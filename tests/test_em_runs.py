@@ -104,8 +104,9 @@ def test_the_closed_forms_pass_their_own_run():
 def test_the_loop_of_the_figure():
     loop = em_laws.loop(0)
     both = loop["courses"]["both"]
-    assert both["weights"].shape == (5, 6, 5)
+    assert np.shape(both["weights"]) == (5, 6, 5)
     assert both["loss"][-1] < 0.1 * both["loss"][0]
+    assert loop["courses"]["frame_frozen"]["loss"][-1] > 3 * both["loss"][-1]
     np.testing.assert_array_equal(loop["courses"]["frame_frozen"]["weights"][0], both["weights"][0])
 
 

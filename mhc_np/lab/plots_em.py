@@ -1,0 +1,112 @@
+"""Figures of chapters 7 to 9: the feedback loop, the race of the arms, one head watched, and the gain.
+
+Chapter: chapters/07_advantage.md      Tests: tests/test_plots_em.py
+Symbols: α_ij -> weights (queries, sources), v_j -> values (sources, 2), −Σ_i α_ij u_i -> pull (sources, 2)
+
+Every function takes saved results, as `mhc_np.lab.em_runs.load` returns them, and draws into axes of `plots.figure`.
+"""
+
+import numpy as np
+
+from mhc_np.lab import plots
+
+ARM_WORDS = {
+    "sgd": "plain",
+    "value_x10": "values ×10",
+    "all_x10": "all ×10",
+    "frame_frozen": "frame frozen",
+    "readout_x10": "read-out ×10",
+    "m_step": "M-step",
+    "m_step_online": "online M-step",
+    "in_turns": "in turns",
+    "adamw": "AdamW",
+}
+
+
+def draw_loop(axes, result, course="both", moments=None):
+    """Draw the feedback loop as small multiples: weights on the left, values and their pull on the right.
+
+    Parameters
+    ----------
+    axes : (M, 2) array of matplotlib axes
+        One row a moment.
+    result : dict
+        Of the run ``loop``.
+    course : str
+        ``both``, ``frame_frozen`` or ``values_frozen``.
+    moments : list of int, optional
+        Which of the kept steps; by default the first M.
+    """
+    kept, labels = result["courses"][course], np.array(result["labels"])
+    reach = 1.15 * np.abs(kept["values"]).max()
+    for (left, right), moment in zip(axes, moments or range(len(axes)), strict=True):
+        weights, values = np.array(kept["weights"][moment]), np.array(kept["values"][moment])
+        pull = np.array(kept["pull"][moment])
+        plots.show_matrix(left, weights, low=0, high=1, numbers=False)
+        left.set_ylabel(f"step {result['keep'][moment]}\nquery")
+        left.set_yticks(range(len(labels)), [f"{i}: {'abc'[label]}" for i, label in enumerate(labels)])
+        for corner, name in zip(np.array(result["corners"]), "abc", strict=True):
+            right.plot(*np.stack([0 * corner, reach * corner], axis=1), ":", color=plots.GREY, linewidth=0.8)
+            right.text(*(1.12 * reach * corner), name, ha="center", va="center")
+        colours = [plots.COLOURS[k] for k in labels[weights.argmax(axis=0)]]  # of the query that uses it most
+        share = weights.mean(axis=0) / weights.mean(axis=0).max()
+        right.scatter(*values.T, s=6 + 40 * share, c=colours, zorder=3)
+        arrow = 0.45 * reach * pull / np.sqrt((pull * pull).sum(axis=1)).max()  # the longest is drawn at one length
+        right.quiver(*values.T, *arrow.T, angles="xy", scale_units="xy", scale=1, width=0.009, color=plots.GREY)
+        for j, value in enumerate(values):
+            right.annotate(str(j), value, xytext=(4, 4), textcoords="offset points", fontsize=8)
+        right.set(xlim=(-1.3 * reach, 1.3 * reach), ylim=(-1.1 * reach, 1.3 * reach), aspect="equal")
+        right.spines[:].set_visible(False)
+        right.set_xticks([])
+        right.set_yticks([])
+    axes[0, 0].set_title("weights")
+    axes[0, 1].set_title("values, and the pull on them")
+    axes[-1, 0].set_xlabel("source")
+
+
+def draw_race(ax, results, names, kind="fastest", every=20):
+    """Draw the held-out loss of some arms against steps: median over seeds, with the Bayes value as a floor."""
+    floor = np.mean([run[kind]["sgd"]["bayes_nats"] for run in results])
+    lines = []
+    for name in names:
+        length = min(len(run[kind][name]["curve"]) for run in results)
+        curves = np.array([run[kind][name]["curve"][:length] for run in results], dtype=float)
+        above = np.maximum(np.nanmedian(curves, axis=0) - floor, 1e-6)
+        lines.append(ax.semilogy(every * np.arange(length), above, label=ARM_WORDS[name])[0])
+    ax.set_xlabel("step")
+    ax.set_ylabel("nats above Bayes")
+    return lines
+
+
+def draw_watch(ax, results, arm, keys, labels):
+    """Draw measures of one arm of a trace against steps: thin lines for the seeds, a thick one for their median."""
+    lines = []
+    for key, label, colour, dash in zip(keys, labels, plots.COLOURS, plots.DASHES, strict=False):
+        steps = np.array([look["step"] for look in results[0]["arms"][arm]["looks"]])
+        values = np.array([[look[key] for look in run["arms"][arm]["looks"]] for run in results], dtype=float)
+        for each in values:
+            ax.plot(steps[1:], each[1:], "-", color=colour, linewidth=0.6, alpha=0.4)
+        middle = np.nanmedian(values, axis=0)
+        lines.append(ax.plot(steps[1:], middle[1:], linestyle=dash, color=colour, label=label)[0])
+    ax.set_xscale("log")
+    ax.set_xlabel("step")
+    return lines
+
+
+def draw_gain(ax, results, key, optimizer="sgd"):
+    """Draw a measure of the gain cells against the composite gain g^L, a line a depth, the median over seeds."""
+    cells = {}
+    for run in results:
+        for cell in run["cells"]:
+            if cell["optimizer"] == optimizer:
+                value = np.nan if cell[key] is None else cell[key]
+                cells.setdefault(cell["depth"], {}).setdefault(cell["gain"], []).append(value)
+    lines = []
+    for depth, by_gain in sorted(cells.items()):
+        gains = sorted(by_gain)
+        middle = [np.nanmedian(by_gain[gain]) if np.isfinite(by_gain[gain]).any() else np.nan for gain in gains]
+        many = "layers" if depth > 1 else "layer"
+        lines.append(ax.plot([gain**depth for gain in gains], middle, marker="o", label=f"{depth} {many}")[0])
+    ax.set_xscale("log")
+    ax.set_xlabel("composite gain $g^L$")
+    return lines

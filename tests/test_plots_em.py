@@ -1,0 +1,56 @@
+"""The figures of EM draw what the results hold, and nothing else."""
+
+import numpy as np
+import pytest
+
+from mhc_np.dynamics.arms import ARMS
+from mhc_np.lab import plots, plots_em
+from mhc_np.lab.em_laws import loop
+from mhc_np.lab.results import plain
+
+
+def test_the_loop_shows_the_kept_weights_and_values():
+    result = plain(loop(0))
+    drawing, axes = plots.figure(2, 2)
+    plots_em.draw_loop(axes, result, moments=[0, 4])
+    kept = result["courses"]["both"]
+    for row, moment in enumerate((0, 4)):
+        np.testing.assert_array_equal(axes[row, 0].images[0].get_array(), kept["weights"][moment])
+        np.testing.assert_allclose(axes[row, 1].collections[0].get_offsets(), kept["values"][moment])
+        assert f"step {result['keep'][moment]}" in axes[row, 0].get_ylabel()
+    assert "<svg" in drawing._repr_svg_()
+
+
+def test_the_race_is_the_median_above_bayes():
+    runs = [
+        {"fastest": {"sgd": {"bayes_nats": 1.0, "curve": curve}}} for curve in ([2.0, 1.5], [3.0, 1.25], [4.0, 1.0])
+    ]
+    _, ax = plots.figure()
+    (line,) = plots_em.draw_race(ax, runs, ["sgd"])
+    np.testing.assert_allclose(line.get_ydata(), [2.0, 0.25])
+    np.testing.assert_allclose(line.get_xdata(), [0, 20])
+    assert set(plots_em.ARM_WORDS) == set(ARMS)
+
+
+def test_a_watched_head():
+    looks = [{"step": step, "advantage_weight": 1 / (1 + step)} for step in (0, 1, 9)]
+    runs = [{"arms": {"sgd": {"looks": looks}}}] * 2
+    _, ax = plots.figure()
+    (line,) = plots_em.draw_watch(ax, runs, "sgd", ["advantage_weight"], ["advantage weight"])
+    np.testing.assert_allclose(line.get_ydata(), [0.5, 0.1])
+    assert line.get_label() == "advantage weight"
+
+
+def test_gain_is_drawn_against_the_composite_gain():
+    cells = [
+        {"optimizer": name, "depth": depth, "gain": gain, "kl_bits": kl}
+        for name, shift in (("sgd", 0.0), ("adamw", 9.0))
+        for depth, gain, kl in ((1, 2.0, 0.5), (2, 1.0, 0.25 + shift), (2, 2.0, None))
+    ]
+    _, ax = plots.figure()
+    lines = plots_em.draw_gain(ax, [{"cells": cells}] * 3, "kl_bits")
+    assert [line.get_label() for line in lines] == ["1 layer", "2 layers"]
+    np.testing.assert_allclose(lines[1].get_xdata(), [1, 4])
+    np.testing.assert_allclose(lines[1].get_ydata(), [0.25, np.nan])
+    with pytest.raises(KeyError):
+        plots_em.draw_gain(ax, [{"cells": cells}], "height")
