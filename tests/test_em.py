@@ -173,3 +173,12 @@ def test_bad_arguments_are_refused_in_words():
         bound_step(weight, attended, readout, -1)
     with pytest.raises(ValueError, match=r"want d_weight \(D, K\), attended \(N, D\)"):
         bound_step(weight.T, attended, readout)
+
+
+@pytest.mark.parametrize("size", [0.01, 0.3, 1.0, 5.0, 30.0])
+def test_gradient_and_first_order_e_step_differ_by_at_most_a_quarter_of_the_range_squared(size):
+    """The bound of chapter 8: summed over sources, |r − α + α(b − E[b])| <= R² / 4."""
+    weights = RNG.dirichlet(0.7 * np.ones(6), size=200)
+    b = size * RNG.standard_normal((200, 6))
+    gap = np.abs(responsibility(weights, b) - weights + law.score_gradient(weights, b)).sum(axis=1)
+    assert np.all(gap <= np.ptp(b, axis=1) ** 2 / 4 + 1e-15)
