@@ -5,7 +5,7 @@ import pytest
 
 from mhc_np.autodiff import check_op, define_vjp, grad
 from mhc_np.ops import attention, attention_ref, attention_weights
-from mhc_np.ops.attention import attention_bwd, attention_fwd, merge_heads, split_heads
+from mhc_np.ops.attention import attention_bwd, attention_fwd, causal_softmax, merge_heads, split_heads
 
 RNG = np.random.default_rng(3)
 Q, K, V = (RNG.standard_normal((2, 5, 6)) for _ in range(3))
@@ -54,6 +54,34 @@ def test_saturated_scores_stay_finite_and_pick_one_position(dtype):
     np.testing.assert_allclose(attention(q, k, v, num_heads=1)[0, :, 0], 1)
     d_v = grad(lambda x: (attention(q, k, x, num_heads=1) * np.array([[[1.0], [2.0], [4.0]]], dtype)).sum())(v)
     np.testing.assert_allclose(d_v[0, :, 0], [7, 0, 0], atol=1e-40)
+
+
+@pytest.mark.parametrize("size", [1.0, 59.0, 61.0, 1e4])
+def test_softmax_is_the_same_on_both_sides_of_the_range_that_needs_no_maxima(size):
+    rng = np.random.default_rng(0)
+    scores = rng.uniform(-1, 1, (2, 4, 4))
+    scores *= size / np.abs(scores).max()
+    shifted = np.where(np.tril(np.ones((4, 4))) > 0, scores, -np.inf)
+    exps = np.exp(shifted - shifted.max(-1, keepdims=True))
+    for dtype, tolerance in ((np.float64, 1e-14), (np.float32, 1e-5 if size < 1e3 else 1e-3)):
+        weights = scores.astype(dtype)
+        causal_softmax(weights)
+        np.testing.assert_allclose(weights, exps / exps.sum(-1, keepdims=True), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("future", [50.0, 1e4, -1e4])
+def test_a_future_score_changes_no_weight_however_large(dtype, future):
+    scores = np.array([[-40.0, future], [3.0, 3.0]], dtype)
+    causal_softmax(scores)
+    np.testing.assert_allclose(scores, [[1, 0], [0.5, 0.5]], rtol=1e-6)
+
+
+def test_a_score_that_is_not_a_number_stays_visible():
+    scores = np.array([[np.nan, 0.0], [0.0, 0.0]])
+    causal_softmax(scores)
+    assert np.isnan(scores[0]).all()
+    np.testing.assert_allclose(scores[1], 0.5)
 
 
 def planted(change):

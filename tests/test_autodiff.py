@@ -100,6 +100,29 @@ def test_the_cache_lives_and_dies_with_its_node():
     assert seen[0]() is None
 
 
+def test_a_cache_dies_as_soon_as_its_backward_has_run():
+    """So that a step needs little more memory than its forward pass, and uses it while it is warm."""
+    import weakref
+
+    class Cache:
+        pass
+
+    seen, alive = [], []
+
+    def forward(x):
+        cache = Cache()
+        seen.append(weakref.ref(cache))
+        return x * 2, cache
+
+    def backward(d_out, cache):
+        alive.append(sum(ref() is not None for ref in seen))
+        return (2 * d_out,)
+
+    double = define_vjp(forward, backward)
+    assert grad(lambda x: double(double(double(x))))(1.0) == 8.0
+    assert alive == [3, 2, 1]
+
+
 def sine():
     return define_vjp(lambda x: (np.sin(x), x), lambda d_out, x: (d_out * np.cos(x),), reference="anp.sin")
 

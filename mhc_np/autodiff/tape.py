@@ -56,9 +56,10 @@ def define_vjp(forward, backward, reference=None):
 
     def make_vjp(argnums, ans, arrays, keywords):
         tape = keywords["tape"]
+        nested = any(isbox(array) for array in arrays)
 
         def vjp(d_out):
-            if isbox(d_out) or any(isbox(array) for array in arrays):
+            if nested or isbox(d_out):
                 raise NotImplementedError(
                     f"{forward.__name__}: the hand-written backward is first order; "
                     f"differentiate {reference or 'the definition'} to go further"
@@ -147,6 +148,7 @@ def _walk(end_node, d_end):
             found[node] = d_node
         for parent, d_parent in zip(node.parents, node.vjp(d_node), strict=True):
             pending[parent] = add_outgrads(pending.get(parent), d_parent)
+        node.vjp = None  # its cache is free for what the next backward writes
     return found
 
 

@@ -5,10 +5,14 @@ Symbols: q, k, v -> queries, keys, values (B, T, D), D = H·K; s_ij -> scores (B
 u_i -> d_out, by head (B, H, T, K); b_ij = u_i·v_j -> alignment (B, H, T, T); β -> bias (H, T, T)
 """
 
+from math import sqrt
+
 import autograd.numpy as anp
 import numpy as np
 
 from mhc_np.autodiff import define_vjp
+
+SAFE_SCORE = 60.0  # exp(±60) is far inside float32's range, and stays so when summed over a row
 
 
 def split_heads(x, num_heads):
@@ -106,32 +110,46 @@ def attention(queries, keys, values, bias=None, *, num_heads):
 
 def attention_fwd(queries, keys, values, bias=None, *, num_heads):
     """Return (out, cache). Heads are copied to be contiguous: twice as fast for the batched products."""
-    q, k, v = (np.ascontiguousarray(split_heads(x, num_heads)) for x in (queries, keys, values))
-    q = q * (1 / float(np.sqrt(q.shape[-1])))  # not in place: for T = 1 or H = 1 these are views of the inputs
+    scale = 1 / sqrt(queries.shape[-1] // num_heads)
+    q = np.multiply(split_heads(queries, num_heads), scale, order="C")
+    k, v = (np.array(split_heads(x, num_heads), order="C") for x in (keys, values))
     weights = q @ np.swapaxes(k, 2, 3)
     if bias is not None:
         weights += bias
-    length = weights.shape[-1]
-    weights += np.triu(np.full((length, length), -np.inf, weights.dtype), 1)
-    weights -= weights.max(axis=-1, keepdims=True)
-    np.exp(weights, out=weights)
-    weights /= weights @ np.ones((length, 1), weights.dtype)  # row sums by a product: faster than .sum(-1)
-    heads = weights @ v
-    return merge_heads(heads), (q, k, v, weights, heads, bias is not None)
+    causal_softmax(weights)
+    out = np.empty_like(queries)
+    heads = np.matmul(weights, v, out=split_heads(out, num_heads))  # each product lands in its columns
+    return out, (q, k, v, weights, heads, bias is not None)
+
+
+def causal_softmax(scores):
+    """Turn scores (..., T, T) into weights, in place.
+
+    Row maxima cost as much as all the rest. The shift leaves a softmax as it is, so only scores that the exponential
+    cannot take (far beyond any that training makes) get it.
+    """
+    length = scores.shape[-1]
+    safe = -SAFE_SCORE < scores.min(initial=0) and scores.max(initial=0) < SAFE_SCORE
+    scores += np.triu(np.full((length, length), -np.inf, scores.dtype), 1)
+    if not safe:
+        scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores @ np.ones((length, 1), scores.dtype)  # row sums by a product: faster than .sum(-1)
 
 
 def attention_bwd(d_out, cache):
     """Each score moves by its weight times its alignment's excess over the row's mean (eq:attention-vjp)."""
     q, k, v, weights, heads, has_bias = cache
-    d_heads = np.ascontiguousarray(split_heads(d_out, q.shape[1]))
-    d_v = np.swapaxes(weights, 2, 3) @ d_heads
-    d_scores = d_heads @ np.swapaxes(v, 2, 3)  # the alignment b_ij = u_i·v_j
-    d_scores -= np.einsum("bhtk,bhtk->bht", d_heads, heads)[..., None]  # its mean, sum_j α_ij b_ij = u_i·out_i
+    u = np.array(split_heads(d_out, q.shape[1]), order="C")
+    d_scores = u @ np.swapaxes(v, 2, 3)  # the alignment b_ij = u_i·v_j
+    d_scores -= np.einsum("bhtk,bhtk->bht", u, heads)[..., None]  # its mean, sum_j α_ij b_ij = u_i·out_i
     d_scores *= weights
-    d_q = d_scores @ k
-    d_q *= 1 / float(np.sqrt(q.shape[-1]))
-    d_k = np.swapaxes(d_scores, 2, 3) @ q  # the cached queries carry the scale already
-    gradients = merge_heads(d_q), merge_heads(d_k), merge_heads(d_v)
+    gradients = tuple(np.empty_like(d_out) for _ in range(3))
+    d_q, d_k, d_v = (split_heads(x, q.shape[1]) for x in gradients)
+    np.matmul(d_scores, k, out=d_q)
+    d_q *= 1 / sqrt(q.shape[-1])
+    np.matmul(np.swapaxes(d_scores, 2, 3), q, out=d_k)  # the cached queries carry the scale already
+    np.matmul(np.swapaxes(weights, 2, 3), u, out=d_v)
     return (*gradients, d_scores.sum(axis=0)) if has_bias else gradients
 
 

@@ -1,7 +1,7 @@
 """RMSNorm: divide every row by its root mean square, then scale each coordinate by a learned gain.
 
 Chapter: chapters/01_gradients.md      Tests: tests/test_ops.py
-Symbols: x -> x (..., D), g -> gain (D,), 1 / rms(x) -> scale (..., 1), x / rms(x) -> unit (..., D)
+Symbols: x -> x (..., D), g -> gain (D,), 1 / rms(x) -> scale (..., 1)
 """
 
 import autograd.numpy as anp
@@ -53,25 +53,27 @@ def rmsnorm(x, gain, eps=EPS):
 
 
 def rmsnorm_fwd(x, gain, *, eps):
-    """Return (out, (unit, scale, gain)); einsum sums the squares without a temporary."""
+    """Return (out, (x, scale, gain)); einsum sums the squares without a temporary."""
     mean_square = np.einsum("...d,...d->...", x, x)[..., None]
     mean_square /= x.shape[-1]
     mean_square += eps
     scale = 1 / np.sqrt(mean_square)
-    unit = x * scale
-    return unit * gain, (unit, scale, gain)
+    out = x * scale
+    out *= gain
+    return out, (x, scale, gain)
 
 
 def rmsnorm_bwd(d_out, cache):
     """Remove from the scaled cotangent its part along the row, then undo the row's scale (eq:rmsnorm-vjp)."""
-    unit, scale, gain = cache
+    x, scale, gain = cache
+    product = d_out * x  # summed over rows it gives the gain's gradient, along each row the part to remove
+    rows = product.reshape(-1, len(gain))
+    d_gain = scale.reshape(-1) @ rows
+    along = (rows @ gain).reshape(scale.shape) * scale**2 / len(gain)
     d_x = d_out * gain
-    along = np.einsum("...d,...d->...", d_x, unit)[..., None]
-    along /= unit.shape[-1]
-    d_x -= unit * along
+    d_x -= np.multiply(x, along, out=product)
     d_x *= scale
-    rows = (d_out * unit).reshape(-1, len(gain))
-    return d_x, np.ones(len(rows), rows.dtype) @ rows
+    return d_x, d_gain
 
 
 _rmsnorm = define_vjp(rmsnorm_fwd, rmsnorm_bwd, reference="rmsnorm_ref")
