@@ -18,6 +18,7 @@ from mhc_np.ops.embed import embed_bwd, embed_fwd
 from mhc_np.ops.kronecker import kronecker_mixture_bwd, kronecker_mixture_fwd
 from mhc_np.ops.linear import linear_bwd, linear_fwd
 from mhc_np.ops.loss import cross_entropy_bwd, cross_entropy_fwd
+from mhc_np.ops.lstm import lstm_bwd, lstm_fwd
 from mhc_np.ops.norm import rmsnorm_bwd, rmsnorm_fwd
 from mhc_np.ops.normed_linear import normed_linear_bwd, normed_linear_fwd
 from mhc_np.ops.orthogonal import cayley_bwd, cayley_fwd
@@ -84,6 +85,14 @@ CASES = [
     ),
     Case("cross-entropy, hard", *LOSS, (normal(2, 3, 5),), {"targets": LABELS, "mask": SUPERVISED}),
     Case("cross-entropy, soft", *LOSS, (normal(2, 3, 5),), {"targets": SOFT, "mask": SUPERVISED}),
+]
+
+# The recurrent baseline.
+LSTM = (ops.lstm, ops.lstm_ref, lstm_fwd, lstm_bwd)
+LSTM_WEIGHTS = (normal(4, 12, scale=0.7), normal(3, 12, scale=0.7), normal(12))
+CASES += [
+    Case("lstm", *LSTM, (normal(2, 5, 4), *LSTM_WEIGHTS)),
+    Case("lstm, T = 1", *LSTM, (normal(2, 1, 4), *LSTM_WEIGHTS)),
 ]
 
 # Sinkhorn, the Birkhoff polytope and the connections.

@@ -11,6 +11,7 @@ from mhc_np.ops.embed import embed, embed_ref
 from mhc_np.ops.kronecker import kronecker_mixture, kronecker_mixture_ref
 from mhc_np.ops.linear import linear, linear_ref
 from mhc_np.ops.loss import cross_entropy, cross_entropy_ref
+from mhc_np.ops.lstm import lstm, lstm_ref
 from mhc_np.ops.norm import rmsnorm, rmsnorm_ref
 from mhc_np.ops.normed_linear import normed_linear, normed_linear_ref
 from mhc_np.ops.orthogonal import cayley, cayley_ref, orthostochastic
@@ -43,6 +44,8 @@ __all__ = [
     "kronecker_mixture_ref",
     "linear",
     "linear_ref",
+    "lstm",
+    "lstm_ref",
     "normed_linear",
     "normed_linear_ref",
     "orthostochastic",
