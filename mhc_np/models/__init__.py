@@ -6,7 +6,11 @@ Chapter: chapters/02_transformer.md      Tests: tests/test_transformer.py
 from collections.abc import Callable
 from typing import NamedTuple
 
+from mhc_np.models import lstm, mlp
 from mhc_np.models.config import ModelConfig
+from mhc_np.models.lstm import LSTMConfig
+from mhc_np.models.mlp import ContextMLPConfig, MLPConfig
+from mhc_np.models.sizes import match_width, num_params
 from mhc_np.models.trace import replace, trace
 from mhc_np.models.transformer import init, logits
 
@@ -19,6 +23,24 @@ class Model(NamedTuple):
     logits: Callable
 
 
-MODELS = {"transformer": Model(ModelConfig, init, logits)}
+MODELS = {
+    "transformer": Model(ModelConfig, init, logits),
+    "lstm": Model(LSTMConfig, lstm.init, lstm.logits),
+    "mlp": Model(MLPConfig, mlp.init, mlp.logits),
+    "context_mlp": Model(ContextMLPConfig, mlp.init, mlp.logits),
+}
 
-__all__ = ["MODELS", "Model", "ModelConfig", "init", "logits", "replace", "trace"]
+__all__ = [
+    "MODELS",
+    "ContextMLPConfig",
+    "LSTMConfig",
+    "MLPConfig",
+    "Model",
+    "ModelConfig",
+    "init",
+    "logits",
+    "match_width",
+    "num_params",
+    "replace",
+    "trace",
+]
