@@ -37,7 +37,7 @@ class Setting:
 
 
 SETTINGS = {
-    "sticky": Setting(sticky_chain, sticky_chain.Config(num_positions=64), 16, 1200, half=0.5, late=0.65),
+    "sticky": Setting(sticky_chain, sticky_chain.Config(num_positions=40), 16, 1200, half=0.5, late=0.65),
     "marked": Setting(marked_token, marked_token.Config(num_positions=32), 32, 1000, half=0.5, late=0.9),
 }
 KEY_WIDTH, VALUE_WIDTH, NUM_HELD_OUT = 10, 15, 64
