@@ -24,8 +24,8 @@ WIDTH, KEY_WIDTH, BATCH_SIZE, NUM_HELD_OUT, NUM_STEPS = 16, 8, 32, 128, 400
 HALF_DECADES = tuple(float(f"{10 ** (k / 2):.3g}") for k in range(-12, 1))  # 1e-6 to 1
 OPTIMIZERS = {  # name: rates to try, length at which the gradient is clipped
     "sgd": (HALF_DECADES, None),
-    "sgd_clip": (HALF_DECADES[6:], 1.0),
-    "adamw": (tuple(float(f"{10 ** (k / 2):.3g}") for k in range(-8, -1)), None),
+    "sgd_clip": (HALF_DECADES[7:], 1.0),
+    "adamw": (tuple(float(f"{10 ** (k / 2):.3g}") for k in range(-6, -1)), None),
 }
 LOOK_STEPS = (0, 1, 3, 10, 30, 100, 200, 300, 399)
 LAST = 5  # looks ten steps apart whose mean is the calibration
