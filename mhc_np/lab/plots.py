@@ -83,7 +83,7 @@ def figure(rows=1, columns=1, *, height=2.9, **options):
     True
     """
     matplotlib.rcParams.update(STYLE)
-    drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+    drawing = Drawing(figsize=(WIDTH, height), layout="compressed")
     return drawing, drawing.subplots(rows, columns, **options)
 
 
