@@ -14,8 +14,8 @@ from mhc_np.lab.em_setting import Stage
 from mhc_np.learn import AdamW
 
 SWEEP_SEEDS = (100, 101)
-RATES = tuple(float(f"{10 ** (k / 4):.3g}") for k in range(-8, 7))  # .01 to 31.6, in factors of 1.78
-ADAMW_RATES = tuple(float(f"{10 ** (k / 4):.3g}") for k in range(-14, -2))  # 3.2e-4 to .18
+RATES = tuple(float(f"{10 ** (k / 4):.3g}") for k in range(-5, 6))  # .056 to 17.8, in factors of 1.78
+ADAMW_RATES = tuple(float(f"{10 ** (k / 4):.3g}") for k in range(-12, -2))  # .001 to .18
 SAME_RATE_ARMS = ("sgd", "value_x10", "all_x10", "frame_frozen", "readout_x10")
 LOOK_EVERY, LAST_LOOKS = 20, 5
 
