@@ -7,6 +7,7 @@ Chapters run side by side *before* Sphinx reads them; it then finds their output
 """
 
 import hashlib
+import re
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -15,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 AT_A_TIME = 2
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
 CELLS_READ = ("mhc_np/**/*.*", "chapters/results/**/*.*", "pyproject.toml")
 
 # Of MathJax's 24 MB: the component that pages load, its fonts, and what TeX may ask for later.
@@ -46,7 +48,6 @@ def execute_side_by_side(app, env, docnames):
     from jupyter_cache.base import CacheBundleIn
     from jupyter_cache.executors.utils import single_nb_execution
     from myst_nb.core.read import create_nb_reader
-    from sphinx.errors import ExtensionError
 
     cache = get_cache(app.config.nb_execution_cache_path)
     waiting = {}
@@ -79,9 +80,9 @@ def execute_side_by_side(app, env, docnames):
                 bundle = CacheBundleIn(waiting[path], str(path), data=data)
                 cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
             else:
-                failures.append(f"{path}\n{result.exc_string}")
+                failures.append(f"{path}: {COLOUR.sub('', str(result.err))}")
     if failures:
-        raise ExtensionError("a cell failed in " + "\n".join(failures))
+        sys.exit("\n".join(failures))
 
 
 def copy_mathjax(app, exception):

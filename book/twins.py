@@ -26,14 +26,14 @@ if find_spec("mhc_np") is None:
     %pip install -q "mhc_np @ git+{REPOSITORY}"
 """
 
+# A fenced block: a directive such as ```{exercise} Title, or code when it has no name in braces.
 FENCE = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ \t]*(?P<title>[^\n]*)\n"
+    r"^(?P<fence>`{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?[ \t]*(?P<title>[^\n`]*)\n"
     r"(?P<options>(?:[ \t]*:[\w-]+:[^\n]*\n)*)(?P<body>.*?)^(?P=fence)[ \t]*$",
     re.M | re.S,
 )
 EQUATION = re.compile(r"^\$\$(?P<tex>[^$]+?)\$\$[ \t]*\((?P<label>[^)\s]+)\)[ \t]*$", re.M)
 ROLE = re.compile(r"\{(?P<name>[\w:-]+)\}`(?P<text>[^`]+)`")
-CODE = re.compile(r"^(`{3,})(?!.*`)[^{\n]*\n.*?^\1[ \t]*$", re.M | re.S)
 
 
 def plain_role(match, equations):
@@ -52,43 +52,45 @@ def plain_role(match, equations):
     return words.replace("%s", "").replace("{number}", "").strip()
 
 
-def plain_fence(match):
+def plain_directive(match, plain):
     """Turn a directive into bold words, a quotation, or a fold for a solution."""
     name, title, body = match["name"].split(":")[-1], match["title"].strip(), match["body"].strip()
-    body = FENCE.sub(plain_fence, body)
     if name == "math":
         return f"$$\n{body}\n$$"
+    body = plain(body)
     if name in ("figure", "image"):
-        alt = re.search(r":alt:[ \t]*(.*)", match["options"])
-        return f"![{alt[1] if alt else ''}]({title})\n\n{body}".rstrip()
-    if name in ("bibliography", "tableofcontents"):
+        return f"![]({title}) {body}".rstrip()
+    if name == "bibliography" or name.endswith("-end"):
         return ""
-    if name.startswith("solution"):
+    if name == "solution-start":
+        return "**Solution**"
+    if name == "solution":
         return f"<details><summary>Solution</summary>\n\n{body}\n\n</details>"
     if name in ("admonition", "dropdown"):
         head = f"**{title}**"
     else:
         head = f"**{name.removesuffix('-start').capitalize()}**" + (f" ({title})" if title else "")
-    return "\n".join(("> " + line).rstrip() for line in [head, "", *body.splitlines()])
+    lines = [head, "", *body.splitlines()] if body else [head]
+    return "\n".join(("> " + line).rstrip() for line in lines)
 
 
-def plain_markdown(text, number, equations):
-    """Rewrite the MyST syntax of one text cell; ``equations`` maps labels to numbers, in order."""
-    kept = []
+def plain_markdown(text, equations):
+    """Rewrite the MyST syntax of one text cell; ``equations`` maps labels to numbers."""
 
-    def keep(match):  # code between fences is not ours to read
-        kept.append(match[0])
-        return f"\0{len(kept) - 1}\0"
+    def prose(part):
+        part = re.sub(r"^\([^)\s]+\)=[ \t]*\n", "", part, flags=re.M)
+        part = EQUATION.sub(lambda m: f"$${m['tex'].rstrip()} \\tag{{{equations[m['label']]}}}\n$$", part)
+        return ROLE.sub(lambda m: plain_role(m, equations), part)
 
-    def tag(match):
-        label = equations.setdefault(match["label"], f"{number}.{len(equations) + 1}")
-        return f"$$\n{match['tex'].strip()} \\tag{{{label}}}\n$$"
+    def plain(part):
+        pieces, end = [], 0
+        for match in FENCE.finditer(part):
+            pieces.append(prose(part[end : match.start()]))
+            pieces.append(plain_directive(match, plain) if match["name"] else match[0])
+            end = match.end()
+        return "".join(pieces) + prose(part[end:])
 
-    text = CODE.sub(keep, text)
-    text = re.sub(r"^\([^)\s]+\)=[ \t]*\n", "", text, flags=re.M)
-    text = FENCE.sub(plain_fence, EQUATION.sub(tag, text))
-    text = ROLE.sub(lambda match: plain_role(match, equations), text)
-    return re.sub(r"\0(\d+)\0", lambda match: kept[int(match[1])], text).strip()
+    return plain(text).strip()
 
 
 def twin(chapter):
@@ -104,7 +106,7 @@ def twin(chapter):
         if cell.cell_type == "code":
             cells.append(("code", cell.source, dict(cell.metadata)))
         else:
-            cells.append(("markdown", plain_markdown(cell.source, number, equations), {}))
+            cells.append(("markdown", plain_markdown(cell.source, equations), {}))
     return json.dumps(
         {
             "cells": [
