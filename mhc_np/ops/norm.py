@@ -1,7 +1,7 @@
 """RMSNorm: divide every row by its root mean square, then scale each coordinate by a learned gain.
 
 Chapter: chapters/01_gradients.md      Tests: tests/test_ops.py
-Symbols: x -> x (..., D), g -> gain (D,), 1 / rms(x) -> scale (..., 1)
+Symbols: x -> x (..., D), γ -> gain (D,), 1 / rms(x) -> scale (..., 1)
 """
 
 import autograd.numpy as anp
