@@ -2,6 +2,9 @@
 
 Chapter: chapters/13_mhc.md      Tests: tests/test_connections.py
 Symbols: φ -> W_pre, W_post, W_res; b -> b_pre, b_post, b_res; α -> alpha; H -> H_pre (B, T, n), H_post, H_res
+
+Three functions of the same formulas: `coefficients` to look at a network, `coefficients_ref` from definitions alone,
+and `observe`, which `connect` trains with: it reads while it looks.
 """
 
 from typing import NamedTuple
@@ -9,8 +12,11 @@ from typing import NamedTuple
 import autograd.numpy as anp
 import numpy as np
 
-from mhc_np.autodiff import define_vjp
+from mhc_np.connections.columns import columns, columns_ref
+from mhc_np.connections.gated_read import gated_read
+from mhc_np.connections.mixing import read
 from mhc_np.connections.schemes import lookup
+from mhc_np.connections.streams import reduce
 from mhc_np.ops import normed_linear, normed_linear_ref
 
 MAPS = ("pre", "post", "res")
@@ -22,27 +28,6 @@ class Coefficients(NamedTuple):
     H_pre: object  # (B, T, n) or None: read the mean
     H_post: object  # (B, T, n) or None: write to every stream
     H_res: object  # (B, T, n, n) or None: keep each stream
-
-
-def columns_ref(x, *, start, stop):
-    """Slice the last axis: the definition."""
-    return x[..., start:stop]
-
-
-def columns_fwd(x, *, start, stop):
-    """Return (slice, where it came from)."""
-    return x[..., start:stop], (start, stop, x.shape)
-
-
-def columns_bwd(d_out, cache):
-    """Put the cotangent back among zeros (eq:columns-vjp)."""
-    start, stop, shape = cache
-    d_x = np.zeros(shape, d_out.dtype)
-    d_x[..., start:stop] = d_out
-    return (d_x,)
-
-
-columns = define_vjp(columns_fwd, columns_bwd, reference="columns_ref")
 
 
 def coefficients(params, scheme, streams):
@@ -65,58 +50,79 @@ def coefficients(params, scheme, streams):
     ValueError
         If the scheme is unknown, or the streams do not have its shape.
     """
-    return _coefficients(params, scheme, streams, normed_linear, columns, "constrain")
+    raw = _raw(params, scheme, streams, normed_linear)
+    return Coefficients(**_confined(params, _rule(scheme, streams), raw, columns, "constrain"))
 
 
 def coefficients_ref(params, scheme, streams):
     """Return the same from definitions alone, differentiable to any order."""
-    return _coefficients(params, scheme, streams, normed_linear_ref, columns_ref, "definition")
+    raw = _raw(params, scheme, streams, normed_linear_ref)
+    return Coefficients(**_confined(params, _rule(scheme, streams), raw, columns_ref, "definition"))
 
 
-def _coefficients(params, scheme, streams, normed, cut, kind):
-    """Run through features and maps with the given operations."""
+def observe(params, scheme, streams):
+    """Return (hidden, H_post, H_res): what the branch is to see, and what to do after it."""
+    rule = _rule(scheme, streams)
+    if rule.features == "flat" and "b_pre" in params:
+        width = streams.shape[-1]
+        both = gated_read(streams, *_weight_and_bias(params))
+        raw = columns(both, start=width, stop=both.shape[-1])
+        found = _confined(params, rule, raw, columns, "constrain", maps=MAPS[1:])
+        return columns(both, start=0, stop=width), found["H_post"], found["H_res"]
+    found = coefficients(params, scheme, streams)
+    hidden = reduce(streams) if found.H_pre is None else read(found.H_pre, streams)
+    return hidden, found.H_post, found.H_res
+
+
+def _rule(scheme, streams):
     if streams.ndim != 4:
         raise ValueError(f"connect: want streams (B, T, n, D), got {streams.shape}; use expand")
-    rule = lookup("connect", scheme, streams.shape[2])
-    learned = [name for name in MAPS if f"b_{name}" in params]
-    if not learned:
-        return Coefficients(None, None, None)
+    return lookup("connect", scheme, streams.shape[2])
+
+
+def _learned(params, maps=MAPS):
+    return [name for name in maps if f"b_{name}" in params]
+
+
+def _weight_and_bias(params):
+    """Stack the learned maps of a scheme that looks at all streams, α multiplied in: one product serves them all."""
+    names = _learned(params)
+    weight = anp.concatenate([params["alpha"][i] * params[f"W_{name}"] for i, name in enumerate(names)], axis=1)
+    return weight, _bias(params)
+
+
+def _bias(params):
+    return anp.concatenate([anp.ravel(params[f"b_{name}"]) for name in _learned(params)])
+
+
+def _raw(params, scheme, streams, normed):
+    """Return the raw coefficients of all learned maps side by side, (B, T, M), or None if nothing is learned."""
+    rule, (batch, length, n, width) = _rule(scheme, streams), streams.shape
+    names = _learned(params)
+    if not names:
+        return None
     if rule.features is None:
-        token = np.ones((*streams.shape[:2], 1), _dtype(streams))
-        raw = {name: token * anp.reshape(params[f"b_{name}"], (1, 1, -1)) for name in learned}
-    elif rule.features == "flat":
-        raw = _from_all_streams(params, streams, learned, normed, cut)
-    else:
-        raw = _from_each_stream(params, streams, learned, normed)
-    found = {}
-    for name in learned:
-        shape = (*streams.shape[:2], *params[f"b_{name}"].shape)
-        found[f"H_{name}"] = getattr(getattr(rule, name), kind)(anp.reshape(raw[name], shape))
-    return Coefficients(*(found.get(f"H_{name}") for name in MAPS))
+        return np.ones((batch, length, 1), _dtype(streams)) * _bias(params)
+    if rule.features == "flat":  # α (x' φ) + b, x' the normalised vector of all streams (mHC, Eq. 7)
+        return normed(anp.reshape(streams, (batch, length, n * width)), *_weight_and_bias(params))
+    # α tanh(θ x̃_j) + b for each stream j; for H_res, θ_i and stream j make entry (i, j) (HC, Eq. 5)
+    theta = anp.concatenate([params[f"W_{name}"] for name in names], axis=1)
+    bounded = anp.swapaxes(anp.tanh(normed(streams, theta)), 2, 3)
+    sizes = [params[f"b_{name}"].size for name in names]
+    alpha = anp.concatenate([params["alpha"][i] * np.ones(size, _dtype(streams)) for i, size in enumerate(sizes)])
+    return anp.reshape(bounded, (batch, length, -1)) * alpha + _bias(params)
 
 
-def _from_all_streams(params, streams, learned, normed, cut):
-    """Look at all n D numbers of a token: raw = α (x' φ) + b, one product for all maps (mHC, Eq. 7)."""
-    batch, length, n, width = streams.shape
-    weight = anp.concatenate([params["alpha"][i] * params[f"W_{name}"] for i, name in enumerate(learned)], axis=1)
-    bias = anp.concatenate([anp.ravel(params[f"b_{name}"]) for name in learned])
-    raw = normed(anp.reshape(streams, (batch, length, n * width)), weight, bias)
-    ends = np.cumsum([params[f"W_{name}"].shape[1] for name in learned])
-    return {
-        name: cut(raw, start=int(end - params[f"W_{name}"].shape[1]), stop=int(end))
-        for name, end in zip(learned, ends, strict=True)
-    }
-
-
-def _from_each_stream(params, streams, learned, normed):
-    """Look at each stream alone: raw = α tanh(θ x̃_j) + b; for H_res, θ_i and stream j make entry (i, j) (HC, Eq. 5)."""
-    batch, length, n, _ = streams.shape
-    raw = {}
-    for i, name in enumerate(learned):
-        bounded = anp.tanh(normed(streams, params[f"W_{name}"]))  # (B, T, n, 1), for H_res (B, T, n, n) by [j, i]
-        flat = anp.reshape(anp.swapaxes(bounded, 2, 3), (batch, length, -1))
-        raw[name] = params["alpha"][i] * flat + anp.ravel(params[f"b_{name}"])
-    return raw
+def _confined(params, rule, raw, cut, kind, maps=MAPS):
+    """Cut the raw coefficients into their maps and confine each; a map without parameters is None."""
+    found, start = dict.fromkeys((f"H_{name}" for name in maps), None), 0
+    for name in _learned(params, maps):
+        shape = params[f"b_{name}"].shape
+        size = int(np.prod(shape))
+        piece = anp.reshape(cut(raw, start=start, stop=start + size), (*raw.shape[:2], *shape))
+        found[f"H_{name}"] = getattr(getattr(rule, name), kind)(piece)
+        start += size
+    return found
 
 
 def _dtype(array):

@@ -10,10 +10,11 @@ Symbols: x_l -> streams (B, T, n, D), F -> branch (B, T, D) -> (B, T, D), H_pre,
 import autograd.numpy as anp
 import numpy as np
 
-from mhc_np.connections.coefficients import MAPS, coefficients, coefficients_ref
-from mhc_np.connections.mixing import mix, mix_ref, read, read_ref, write, write_ref
+from mhc_np.connections.coefficients import MAPS, coefficients_ref, observe
+from mhc_np.connections.mix_and_write import mix_and_write
+from mhc_np.connections.mixing import mix_ref, read_ref, write, write_ref
 from mhc_np.connections.schemes import lookup
-from mhc_np.connections.streams import reduce
+from mhc_np.connections.streams import reduce_ref
 
 ALPHA = 0.01
 
@@ -99,20 +100,20 @@ def connect(params, scheme, streams, branch):
     >>> connect({}, "residual", streams, lambda hidden: 10 * hidden)
     array([[[[11., 22.]]]])
     """
-    return _apply(coefficients(params, scheme, streams), streams, branch, read, mix, write)
+    hidden, H_post, H_res = observe(params, scheme, streams)
+    update = branch(hidden)
+    if H_post is None:  # the plain network: add to every stream
+        batch, length, _, width = streams.shape
+        return streams + anp.reshape(update, (batch, length, 1, width))
+    if H_res is None:
+        return write(streams, H_post, update)
+    return mix_and_write(H_res, streams, H_post, update)
 
 
 def connect_ref(params, scheme, streams, branch):
     """Do the same from definitions alone: read this first, or differentiate it twice."""
-    return _apply(coefficients_ref(params, scheme, streams), streams, branch, read_ref, mix_ref, write_ref)
-
-
-def _apply(found, streams, branch, read, mix, write):
-    """Read, compute, mix, write; what a scheme leaves to the plain network costs nothing."""
-    hidden = reduce(streams) if found.H_pre is None else read(found.H_pre, streams)
+    H_pre, H_post, H_res = coefficients_ref(params, scheme, streams)
+    hidden = reduce_ref(streams) if H_pre is None else read_ref(H_pre, streams)
     update = branch(hidden)
-    mixed = streams if found.H_res is None else mix(found.H_res, streams)
-    if found.H_post is None:
-        batch, length, _, width = streams.shape
-        return mixed + anp.reshape(update, (batch, length, 1, width))
-    return write(mixed, found.H_post, update)
+    mixed = streams if H_res is None else mix_ref(H_res, streams)
+    return mixed + update[:, :, None, :] if H_post is None else write_ref(mixed, H_post, update)
