@@ -4,6 +4,7 @@ Chapter: chapters/01_gradients.md      Tests: tests/test_autodiff.py
 """
 
 from mhc_np.autodiff.check import Check, check_op
+from mhc_np.autodiff.heap import keep_heap
 from mhc_np.autodiff.tape import define_vjp, grad, value_and_grad
 from mhc_np.autodiff.trees import flatten, tree_map, unflatten
 
@@ -13,6 +14,7 @@ __all__ = [
     "define_vjp",
     "flatten",
     "grad",
+    "keep_heap",
     "tree_map",
     "unflatten",
     "value_and_grad",

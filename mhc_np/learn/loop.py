@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 from tqdm import tqdm
 
-from mhc_np.autodiff import tree_map, value_and_grad
+from mhc_np.autodiff import keep_heap, tree_map, value_and_grad
 from mhc_np.learn.clipping import clip_by_global_norm
 from mhc_np.learn.run import Run, identify
 from mhc_np.learn.schedules import constant
@@ -110,6 +110,7 @@ def fit(
     """
     if on_divergence not in ("raise", "stop"):
         raise ValueError(f'fit: want on_divergence "raise" or "stop", got {on_divergence!r}')
+    keep_heap()  # what one step frees, the next one takes
     record_every = record_every or -(-num_steps // 1000) or 1
     compute = value_and_grad(loss)
     compute = sharded(compute, num_shards, num_workers) if num_shards > 1 else compute
