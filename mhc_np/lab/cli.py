@@ -91,6 +91,7 @@ def _print_table(found):
     print(f"{'seed':>4} {'params':>8} {'steps':>7} {'seconds':>8} {'MAE bits':>9} {'KL bits':>9}  file")
     for path, result in found:
         metrics = result["metrics"]
+        path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
         print(
             f"{result['seed']:4} {result['params']:8,} {result['steps']:7,} {result['seconds']:8.1f} "
             f"{metrics['entropy_mae_bits']:9.2g} {metrics['kl_bits']:9.2g}  {path}"
