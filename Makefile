@@ -20,6 +20,11 @@ VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2
 ifeq ($(VERSION),)
 $(error cannot run "$(PYTHON)": install Python 3.10 or later, or name it, as in make PYTHON=/path/to/python3)
 endif
+ifneq ($(filter book check-book check-jb2,$(MAKECMDGOALS)),)
+ifneq ($(filter 3.7 3.8 3.9 3.10,$(VERSION)),)
+$(error the book needs Python >= 3.11 and "$(PYTHON)" is $(VERSION): name another, as in make book PYTHON=python3.12)
+endif
+endif
 CREATED := $(VENV)/created-$(VERSION)
 READY    = $(VENV)/ready-$(VERSION)
 
@@ -34,17 +39,9 @@ $(CREATED):
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(READY)-test: $(CREATED) pyproject.toml
-	@$(BIN)/pip install -q --disable-pip-version-check -e ".[test]"
-	@touch $@
-
-$(READY)-book: $(READY)-test
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make book needs Python >= 3.11 and found $(VERSION): name another, as in make book PYTHON=python3.12")'
-	@$(BIN)/pip install -q --disable-pip-version-check -e ".[test,book]"
-	@touch $@
-
-$(READY)-lab: $(READY)-test
-	@$(BIN)/pip install -q --disable-pip-version-check -e ".[test,lab]"
+# The stamp $(READY)-extra says that the extra of pyproject.toml is installed in its present form.
+$(READY)-%: $(CREATED) pyproject.toml
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[$*]"
 	@touch $@
 
 test: $(READY)-test
@@ -58,12 +55,14 @@ lint: $(READY)-test
 
 check: lint test
 
+# After a warning the pages must be read again, or the next build would not repeat it.
 book: $(READY)-book
-	$(BIN)/sphinx-build -q -n -W --keep-going -c book . book/_build/html
+	$(BIN)/sphinx-build -q -n -W --keep-going -c book . book/_build/html || \
+	  { rm -rf book/_build/html/.doctrees; exit 1; }
 	$(BIN)/python book/check_html.py book/_build/html
 
 # The tests of the book that a build makes possible: broken cells, offline pages, formulas.
-check-book: book
+check-book: book $(READY)-test
 	$(BIN)/python -m pytest tests/test_book.py
 
 # The same sources with Jupyter Book 2. Needs Node >= 20; the theme is a local stub.
