@@ -3,8 +3,8 @@
 Chapter: chapters/01_gradients.md      Tests: tests/test_autodiff.py
 
 Tests and exercises share `check_op`. It runs in float64 with a random cotangent, because the two usual short cuts are
-blind: float32 drowns a right gradient in rounding, and the cotangent of ``out.sum()`` makes the gradient of a softmax
-or of Sinkhorn zero whatever the backward does.
+blind: float32 drowns a right gradient in rounding, and under the cotangent of ``out.sum()`` the gradient of a softmax or
+of Sinkhorn is zero, so that a wrong sign or a wrong factor passes.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """ReLU and GELU: the two nonlinearities of the feed-forward block, entry by entry.
 
 Chapter: chapters/01_gradients.md      Tests: tests/test_ops.py
-Symbols: x -> x (any shape); GELU in its tanh form, because NumPy has no error function
+Symbols: x -> x (..., D); GELU in its tanh form, because NumPy has no error function
 """
 
 import autograd.numpy as anp
