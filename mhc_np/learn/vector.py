@@ -44,9 +44,9 @@ def pack(leaves, paths, like=None):
             raise ValueError(f"pack: want a leaf {path!r}, got {sorted(leaves)}")
         if like is not None and np.shape(leaves[path]) != np.shape(like[path]):
             raise ValueError(f"pack: want {path!r} of shape {np.shape(like[path])}, got {np.shape(leaves[path])}")
-    kinds = sorted({str(leaves[path].dtype) for path in paths})
+    kinds = {leaves[path].dtype for path in paths}
     if len(kinds) > 1:
-        raise ValueError(f"pack: want leaves of one dtype, got {kinds}; cast the tree to one first")
+        raise ValueError(f"pack: want leaves of one dtype, got {sorted(map(str, kinds))}; cast the tree to one first")
     return np.concatenate([leaves[path].reshape(-1) for path in paths]) if paths else np.zeros(0)
 
 
