@@ -10,7 +10,6 @@ import numpy as np
 
 from mhc_np import connections, ops
 from mhc_np.connections.columns import columns, columns_bwd, columns_fwd, columns_ref
-from mhc_np.connections.gated_read import gated_read_bwd, gated_read_fwd
 from mhc_np.connections.mix_and_write import mix_and_write_bwd, mix_and_write_fwd
 from mhc_np.connections.mixing import mix_bwd, mix_fwd, read_bwd, read_fwd, write_bwd, write_fwd
 from mhc_np.ops.activation import gelu_bwd, gelu_fwd, relu_bwd, relu_fwd
@@ -147,12 +146,6 @@ CASES += [
         "write",
         *(connections.write, connections.write_ref, write_fwd, write_bwd),
         (normal(2, 3, 4, 5), normal(2, 3, 4), normal(2, 3, 5)),
-    ),
-    Case(
-        "gated read",
-        *(connections.gated_read, connections.gated_read_ref, gated_read_fwd, gated_read_bwd),
-        (normal(2, 3, 4, 5), normal(20, 7), normal(7)),
-        {"eps": 1e-6},
     ),
     Case(
         "mix and write",

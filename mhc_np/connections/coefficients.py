@@ -61,17 +61,15 @@ def coefficients_ref(params, scheme, streams):
 
 
 def observe(params, scheme, streams):
-    """Return (hidden, H_post, H_res): what the branch is to see, and what to do after it."""
+    """Return (hidden, streams, H_post, H_res): what the branch is to see, and what to do after it, to which streams."""
     rule = _rule(scheme, streams)
     if rule.features == "flat" and "b_pre" in params:
-        width = streams.shape[-1]
-        both = gated_read(streams, *_weight_and_bias(params))
-        raw = columns(both, start=width, stop=both.shape[-1])
+        hidden, raw, streams = gated_read(streams, *_weight_and_bias(params))
         found = _confined(params, rule, raw, columns, "constrain", maps=MAPS[1:])
-        return columns(both, start=0, stop=width), found["H_post"], found["H_res"]
+        return hidden, streams, found["H_post"], found["H_res"]
     found = coefficients(params, scheme, streams)
     hidden = reduce(streams) if found.H_pre is None else read(found.H_pre, streams)
-    return hidden, found.H_post, found.H_res
+    return hidden, streams, found.H_post, found.H_res
 
 
 def _rule(scheme, streams):

@@ -100,7 +100,7 @@ def connect(params, scheme, streams, branch):
     >>> connect({}, "residual", streams, lambda hidden: 10 * hidden)
     array([[[[11., 22.]]]])
     """
-    hidden, H_post, H_res = observe(params, scheme, streams)
+    hidden, streams, H_post, H_res = observe(params, scheme, streams)
     update = branch(hidden)
     if H_post is None:  # the plain network: add to every stream
         batch, length, _, width = streams.shape
