@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
-from mhc_np.autodiff import flatten
+from mhc_np.lab import runs_baselines
 from mhc_np.lab.runs import RUNS
-from mhc_np.models import MODELS
+from mhc_np.models import MODELS, match_width, num_params
 from mhc_np.tasks import TASKS
 
 every_run = pytest.mark.parametrize("name", RUNS)
 
 
 def size(run):
-    params = MODELS[run.model].init(run.model_config(), np.random.default_rng(0))
-    return sum(leaf.size for leaf in flatten(params).values())
+    return num_params(MODELS[run.model], run.model_config())
 
 
 @every_run
@@ -31,10 +30,30 @@ def test_every_run_can_be_built_and_answers(name):
 def test_relative_positions_know_the_header(name):
     run = RUNS[name]
     if run.model_settings.get("positions") == "relative":
-        assert run.model_settings["num_header"] == run.task_config().num_header
+        assert run.model_settings.get("num_header", 0) == getattr(run.task_config(), "num_header", 0)
 
 
 def test_the_headers_are_the_tasks_and_the_hmm_models_are_small():
     headers = {run.task_settings.get("header", "mix") for name, run in RUNS.items() if name.startswith("hmm-soft")}
     assert headers == set(TASKS["hmm"].HEADERS)
     assert size(RUNS["hmm-soft"]) < size(RUNS["hmm-soft-long"]) + 1 < 100_000
+
+
+@pytest.mark.parametrize(("name", "model"), [(n, m) for n, widths in runs_baselines.WIDTHS.items() for m in widths])
+def test_baselines_are_of_equal_size_and_budget(name, model):
+    run, baseline = RUNS[name], RUNS[f"{name}-{model}"]
+    wanted = num_params(MODELS["transformer"], run.model_config())
+    config = baseline.model_config()
+    assert baseline.model == model
+    assert match_width(MODELS[model], config, wanted) == config
+    free = {"learning_rate", "optimizer"}
+    ours, theirs = (vars(r.training) for r in (run, baseline))
+    assert {key: ours[key] for key in ours if key not in free} == {key: theirs[key] for key in ours if key not in free}
+    assert (run.task, run.task_settings) == (baseline.task, baseline.task_settings)
+
+
+def test_every_architecture_is_swept_on_the_same_grid():
+    for name, widths in runs_baselines.WIDTHS.items():
+        for model in ("transformer", *widths):
+            rates = [RUNS[f"sweep-{name}-{model}-{rate:g}"].training.learning_rate for rate in runs_baselines.RATES]
+            assert rates == list(runs_baselines.RATES)

@@ -1,0 +1,94 @@
+"""Runs that compare: other architectures of equal size, learning rates on one grid, secrets re-used, fewer steps.
+
+Chapter: chapters/04_training.md      Tests: tests/test_runs.py
+
+A baseline sees the Transformer's sequences, as many of them, with the same targets, and has its number of parameters to
+within five percent (a test solves for the width again). Every architecture's rate comes from one grid: the ``sweep-``
+runs, an eighth of the steps or less, name the best of four, and the full run takes that one.
+"""
+
+from dataclasses import replace
+
+from mhc_np.lab.recipe import Run, Training
+
+RATES = (1e-3, 3e-3, 1e-2, 3e-2)
+
+# Of the architectures, all but the width: the same everywhere.
+SETTINGS = {
+    "lstm": {"num_layers": 1},
+    "mlp": {"num_layers": 2},
+    "context_mlp": {"num_layers": 1, "token_width": 12},
+}
+WIDTHS = {
+    "bijection-v20-soft": {"lstm": 40, "mlp": 28, "context_mlp": 22},
+    "bijection-v20-hard": {"lstm": 31, "mlp": 21, "context_mlp": 14},
+    "hmm-soft": {"lstm": 83, "mlp": 58, "context_mlp": 66},
+    "recall": {"lstm": 81},
+}
+SWEPT = {"bijection-v20-soft": 1000, "bijection-v20-hard": 1000, "hmm-soft": 600, "recall": 600}  # steps
+BEST = {}
+
+RECALL = Run(
+    "sixteen pairs, eight asked for",
+    task="recall",
+    model_settings={"width": 48, "num_layers": 2, "positions": "relative"},
+    training=Training(num_steps=1500, batch_size=32, targets="hard", optimizer="muon", learning_rate=3e-3),
+)
+REGRESSION = Run(
+    "two weights, sixteen points, exact targets",
+    task="regression",
+    model_settings={"width": 48, "num_layers": 2, "num_loops": 2, "positions": "relative"},
+    training=Training(num_steps=1500, batch_size=32, optimizer="muon", learning_rate=3e-3),
+)
+V8_HARD = Run(
+    "eight symbols, sampled labels",
+    task="bijection",
+    task_settings={"num_symbols": 8},
+    model_settings={"width": 32, "num_heads": 2},
+    training=Training(num_steps=4000, targets="hard", learning_rate=1e-2, beta_2=0.99, average=0.998),
+)
+OWN = {"recall": RECALL, "regression": REGRESSION, "bijection-v8-hard": V8_HARD}
+
+
+def named_runs(others):
+    """Return all runs of this module; ``others`` are the Transformer's runs to compare with, by name."""
+    compared = {name: {**others, **OWN}[name] for name in WIDTHS}
+    runs = dict(OWN)
+    for name, run in compared.items():
+        for model in WIDTHS[name]:
+            about = f"{name}, an equal {model.replace('_', ' ')}"
+            rate = BEST.get((name, model), 1e-2)
+            runs[f"{name}-{model}"] = baseline(run, name, model, about, learning_rate=rate)
+        runs.update(sweep(run, name, SWEPT[name]))
+    runs.update({f"bijection-v8-hard-{steps}-steps": _steps(V8_HARD, steps) for steps in (500, 1000, 2000, 8000)})
+    runs.update({f"bijection-v8-hard-reused-{count}": _reused(V8_HARD, count) for count in (32, 4096)})
+    return runs
+
+
+def baseline(run, name, model, about, **training):
+    """Return the run with another architecture, of equal size, trained by AdamW."""
+    settings = {"width": WIDTHS[name][model], **SETTINGS[model]}
+    recipe = replace(run.training, optimizer="adamw", **training)
+    return replace(run, about=about, model=model, model_settings=settings, training=recipe)
+
+
+def sweep(run, name, num_steps):
+    """Return short runs of every architecture at every rate, the Transformer's among them."""
+    runs = {}
+    for rate in RATES:
+        training = {"num_steps": num_steps, "learning_rate": rate, "num_evaluations": 6}
+        about = f"{num_steps} steps of {name} at the rate {rate:g}"
+        short = replace(run, about=about, training=replace(run.training, **training))
+        runs[f"sweep-{name}-transformer-{rate:g}"] = short
+        for model in WIDTHS[name]:
+            runs[f"sweep-{name}-{model}-{rate:g}"] = baseline(run, name, model, about, **training)
+    return runs
+
+
+def _steps(run, num_steps):
+    return replace(run, about=f"the same in {num_steps} steps", training=replace(run.training, num_steps=num_steps))
+
+
+def _reused(run, count):
+    about = f"the same, with {count} bijections over and over"
+    return replace(run, about=about, training=replace(run.training, num_reused=count))
