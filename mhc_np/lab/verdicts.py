@@ -1,4 +1,4 @@
-"""Verdict rules for C1 and C2, written before the runs: is the posterior reached, and is anything learned by heart?
+"""Verdict rules for C1 and C2, written before the runs: is the posterior reached, is anything learned by heart.
 
 Chapter: chapters/17_ledger.md      Tests: tests/test_verdicts.py
 
