@@ -32,10 +32,18 @@ RUNS = {
     "bijection-v10-soft": _bijection(10, "ten symbols, exact targets", width=48, num_steps=2500),
     "bijection-v20-soft": _bijection(20, "twenty symbols, exact targets", width=32, num_steps=8000, learning_rate=8e-3),
     "bijection-v20-hard": _bijection(
-        20, "twenty symbols, sampled labels", width=24, num_steps=30_000, learning_rate=1e-2, **HARD
+        20, "twenty symbols, sampled labels", width=32, num_steps=30_000, learning_rate=8e-3, **HARD
     ),
     "bijection-v20-hard-long": _bijection(
-        20, "the same, as low as it goes", width=24, num_steps=200_000, learning_rate=1e-2, **HARD
+        20, "the same, as low as it goes", width=32, num_steps=200_000, learning_rate=8e-3, **HARD
+    ),
+    "bijection-v20-hard-narrow": _bijection(
+        20,
+        "the same in a stream of 24",
+        width=24,
+        num_steps=30_000,
+        learning_rate=1e-2,
+        **HARD,
     ),
     "bijection-v5-hard": _bijection(
         5, "five symbols, sampled labels", width=16, num_steps=12_000, learning_rate=1e-2, **HARD

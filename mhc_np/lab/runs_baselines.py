@@ -21,7 +21,7 @@ SETTINGS = {
 }
 WIDTHS = {
     "bijection-v20-soft": {"lstm": 40, "mlp": 28, "context_mlp": 22},
-    "bijection-v20-hard": {"lstm": 31, "mlp": 21, "context_mlp": 14},
+    "bijection-v20-hard": {"lstm": 40, "mlp": 28, "context_mlp": 22},
     "hmm-soft": {"lstm": 83, "mlp": 58, "context_mlp": 66},
     "recall": {"lstm": 81},
 }
