@@ -50,6 +50,8 @@ def _parser():
     show = command("show", show_run, "print the saved results of a run")
     show.add_argument("name")
     show.add_argument("--figure", type=Path, help="draw the results into this file")
+    bench = command("bench", bench_one, "time ours beside eager PyTorch, where that is installed")
+    bench.add_argument("name", choices=["step"], help="step: one training step at three sizes")
     return parser
 
 
@@ -85,6 +87,13 @@ def show_run(arguments):
 
         draw_results([result for _, result in found], arguments.figure)
         print(f"drawn: {arguments.figure}")
+
+
+def bench_one(arguments):
+    """Time and print."""
+    from mhc_np.lab import bench  # here, because it may import PyTorch
+
+    print(bench.report(bench.bench_step()))
 
 
 def _print_table(found):
