@@ -1,7 +1,7 @@
 """Sphinx configuration of the book: sources in book/ and chapters/, one root above both.
 
 Build it with ``make book``. Warnings are errors, a cell that fails stops the build, and the pages
-load nothing from outside. The parts that need code (the cache key, MathJax) are in ``engine.py``.
+load nothing from outside. What needs code is in ``engine.py``.
 """
 
 import sys
@@ -23,7 +23,6 @@ language = "en"
 extensions = [
     "myst_nb",
     "sphinx_external_toc",
-    "sphinx_multitoc_numbering",
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_togglebutton",

@@ -1,4 +1,4 @@
-"""What the book's build does beyond Sphinx: a cache key, two chapters at a time, MathJax on disk.
+"""What the book's build does beyond Sphinx: cached runs, two at a time; numbers; MathJax on disk.
 
 Cells are cached by their text alone. A chapter shows what the package computes, so the folder of
 the cache is named after everything else a cell can read: the package, the saved results, the pins.
@@ -14,8 +14,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.environment.collectors.toctree import TocTreeCollector
+from sphinx_external_toc.collectors import TocTreeCollectorWithStyles
+
 ROOT = Path(__file__).resolve().parent.parent
 AT_A_TIME = 2
+number_by_place = TocTreeCollector.assign_section_numbers
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 CELLS_READ = ("mhc_np/**/*.*", "chapters/results/**/*.*", "pyproject.toml")
 
@@ -85,6 +90,21 @@ def execute_side_by_side(app, env, docnames):
         sys.exit("\n".join(failures))
 
 
+def number_by_file(collector, env):
+    """Give a chapter the number of its file, in whichever part it stands."""
+    before = env.toc_secnumbers
+    number_by_place(collector, env)
+    for name, numbers in env.toc_secnumbers.items():
+        chapter = re.match(r"chapters/(\d+)_", name)
+        if chapter:
+            first = int(chapter[1])
+            env.toc_secnumbers[name] = {at: (first, *rest) for at, (_, *rest) in numbers.items()}
+            for node in [env.titles[name], *env.tocs[name].findall(nodes.reference)]:
+                if node.get("secnumber"):
+                    node["secnumber"] = [first, *node["secnumber"][1:]]
+    return [name for name, numbers in env.toc_secnumbers.items() if numbers != before.get(name)]
+
+
 def copy_mathjax(app, exception):
     """Copy MathJax beside the pages, so that reading the book needs no network."""
     if exception is not None or app.builder.format != "html":
@@ -101,6 +121,7 @@ def copy_mathjax(app, exception):
 
 def setup(app):
     """Connect the hooks; called by Sphinx."""
+    TocTreeCollectorWithStyles.assign_section_numbers = number_by_file
     app.connect("builder-inited", drop_old_caches)
     app.connect("env-before-read-docs", execute_side_by_side)
     app.connect("build-finished", copy_mathjax)

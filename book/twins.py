@@ -14,9 +14,7 @@ import jupytext
 
 BOOK = Path(__file__).resolve().parent
 CHAPTERS = BOOK.parent / "chapters"
-sys.path.insert(0, str(BOOK))
-
-from conf import REPOSITORY  # noqa: E402
+REPOSITORY = re.search(r'^REPOSITORY = "(.+)"', (BOOK / "conf.py").read_text(encoding="utf-8"), re.M)[1]
 
 FIRST_CELL = f"""\
 # On Colab, or anywhere the package is missing: install it. Elsewhere this cell does nothing.

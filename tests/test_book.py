@@ -289,6 +289,13 @@ def test_the_built_book_is_whole():
 
 
 @needs_build
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_has_the_number_of_its_file(path):
+    page = (HTML / "chapters" / f"{path.stem}.html").read_text(encoding="utf-8")
+    assert f'<h1><span class="section-number">{int(path.stem[:2])}. </span>' in page
+
+
+@needs_build
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: formulas are not looked at")
 @pytest.mark.parametrize("page", contents())
