@@ -65,7 +65,7 @@ def bench_step(sizes=tuple(SIZES), rounds=None, seed=0):
         if size not in SIZES:
             raise ValueError(f"bench_step: want sizes among {', '.join(SIZES)}, got {size!r}")
     keep_heap()
-    rows = {size: _take_turns(SIZES[size], rounds or ROUNDS[size], seed) for size in sizes}
+    rows = {size: _take_turns(*lay_out(size, seed), rounds or ROUNDS[size]) for size in sizes}
     return {"machine": _machine(), **provenance(), "sizes": rows}
 
 
@@ -83,17 +83,23 @@ def report(result):
         lines.append(f"{name:30} {times[0]:>18} {times[1]:>18} {ratios}".rstrip())
     machine = result["machine"]
     lines.append("CPU time, median (least). " + ", ".join(f"{name} {value}" for name, value in machine.items()))
+    if machine["blas threads"] != "1":
+        lines.append("NumPy was not held to one thread, so these times mean little: set OPENBLAS_NUM_THREADS=1 first.")
     return "\n".join(lines)
 
 
-def _take_turns(setting, rounds, seed):
-    """Run both contestants at one size; return its row."""
-    config = ModelConfig(num_inputs=NUM_IDS, num_outputs=NUM_OUTPUTS, **setting)
+def lay_out(size, seed=0):
+    """Return what a step at this size works on: params, config, (inputs, targets, mask)."""
+    config = ModelConfig(num_inputs=NUM_IDS, num_outputs=NUM_OUTPUTS, **SIZES[size])
     rng = np.random.default_rng(seed)
     params = init(config, rng)
     shape = BATCH_SIZE, config.num_positions
-    batch = rng.integers(0, NUM_IDS, shape), rng.integers(0, NUM_OUTPUTS, shape), np.ones(shape, bool)
-    steps = {"ours": _ours(params, config), **_theirs(params, config)}
+    return params, config, (rng.integers(0, NUM_IDS, shape), rng.integers(0, NUM_OUTPUTS, shape), np.ones(shape, bool))
+
+
+def _take_turns(params, config, batch, rounds):
+    """Run both contestants at one size; return its row."""
+    steps = {"ours": our_step(params, config), **_theirs(params, config)}
     times, losses = ({who: [] for who in steps} for _ in range(2))
     for turn in range(rounds + 2):
         for who in sorted(steps, reverse=turn % 2):  # neither always finds the other's data in the cache
@@ -113,7 +119,7 @@ def _take_turns(setting, rounds, seed):
     return row
 
 
-def _ours(params, config):
+def our_step(params, config):
     """Return ``step(inputs, targets, mask) -> loss``."""
     optimizer = AdamW()
     state = optimizer.init(params)
