@@ -50,10 +50,3 @@ def test_baselines_are_of_equal_size_and_budget(name, model):
     ours, theirs = (vars(r.training) for r in (run, baseline))
     assert {key: ours[key] for key in ours if key not in free} == {key: theirs[key] for key in ours if key not in free}
     assert (run.task, run.task_settings) == (baseline.task, baseline.task_settings)
-
-
-def test_every_architecture_is_swept_on_the_same_grid():
-    for name, widths in runs_baselines.WIDTHS.items():
-        for model in ("transformer", *widths):
-            rates = [RUNS[f"sweep-{name}-{model}-{rate:g}"].training.learning_rate for rate in runs_baselines.RATES]
-            assert rates == list(runs_baselines.RATES)

@@ -3,15 +3,13 @@
 Chapter: chapters/04_training.md      Tests: tests/test_runs.py
 
 A baseline sees the Transformer's sequences, as many of them, with the same targets, and has its number of parameters to
-within five percent (a test solves for the width again). Every architecture's rate comes from one grid: the ``sweep-``
-runs, an eighth of the steps or less, name the best of four, and the full run takes that one.
+within five percent (a test solves for the width again). Every architecture's rate comes from one grid; see
+`mhc_np.lab.sweeps`.
 """
 
 from dataclasses import replace
 
 from mhc_np.lab.recipe import Run, Training
-
-RATES = (1e-3, 3e-3, 1e-2, 3e-2)
 
 # Of the architectures, all but the width: the same everywhere.
 SETTINGS = {
@@ -25,8 +23,12 @@ WIDTHS = {
     "hmm-soft": {"lstm": 83, "mlp": 58, "context_mlp": 66},
     "recall": {"lstm": 81},
 }
-SWEPT = {"bijection-v20-soft": 1000, "bijection-v20-hard": 1000, "hmm-soft": 600, "recall": 600}  # steps
-BEST = {}
+RATES = {  # the best of the sweep; where that is the grid's largest, the next lower, since the full run is longer
+    "bijection-v20-soft": {"lstm": 3e-2, "mlp": 1e-2, "context_mlp": 3e-2},
+    "bijection-v20-hard": {"lstm": 3e-2, "mlp": 1e-2, "context_mlp": 3e-2},
+    "hmm-soft": {"lstm": 1e-2, "mlp": 1e-2, "context_mlp": 1e-2},
+    "recall": {"lstm": 1e-2},
+}
 
 RECALL = Run(
     "sixteen pairs, eight asked for",
@@ -56,33 +58,18 @@ def named_runs(others):
     runs = dict(OWN)
     for name, run in compared.items():
         for model in WIDTHS[name]:
-            about = f"{name}, an equal {model.replace('_', ' ')}"
-            rate = BEST.get((name, model), 1e-2)
-            runs[f"{name}-{model}"] = baseline(run, name, model, about, learning_rate=rate)
-        runs.update(sweep(run, name, SWEPT[name]))
+            runs[f"{name}-{model}"] = baseline(run, name, model, learning_rate=RATES[name][model])
     runs.update({f"bijection-v8-hard-{steps}-steps": _steps(V8_HARD, steps) for steps in (500, 1000, 2000, 8000)})
     runs.update({f"bijection-v8-hard-reused-{count}": _reused(V8_HARD, count) for count in (32, 4096)})
     return runs
 
 
-def baseline(run, name, model, about, **training):
+def baseline(run, name, model, **training):
     """Return the run with another architecture, of equal size, trained by AdamW."""
     settings = {"width": WIDTHS[name][model], **SETTINGS[model]}
+    about = f"an equal {model.replace('_', ' ')} instead of the Transformer"
     recipe = replace(run.training, optimizer="adamw", **training)
     return replace(run, about=about, model=model, model_settings=settings, training=recipe)
-
-
-def sweep(run, name, num_steps):
-    """Return short runs of every architecture at every rate, the Transformer's among them."""
-    runs = {}
-    for rate in RATES:
-        training = {"num_steps": num_steps, "learning_rate": rate, "num_evaluations": 6}
-        about = f"{num_steps} steps of {name} at the rate {rate:g}"
-        short = replace(run, about=about, training=replace(run.training, **training))
-        runs[f"sweep-{name}-transformer-{rate:g}"] = short
-        for model in WIDTHS[name]:
-            runs[f"sweep-{name}-{model}-{rate:g}"] = baseline(run, name, model, about, **training)
-    return runs
 
 
 def _steps(run, num_steps):
