@@ -66,7 +66,7 @@ def bench_step(sizes=tuple(SIZES), rounds=None, seed=0):
             raise ValueError(f"bench_step: want sizes among {', '.join(SIZES)}, got {size!r}")
     keep_heap()
     rows = {size: _take_turns(*lay_out(size, seed), rounds or ROUNDS[size]) for size in sizes}
-    return {"machine": _machine(), **provenance(), "sizes": rows}
+    return {"machine": machine(), **provenance(), "sizes": rows}
 
 
 def report(result):
@@ -81,9 +81,9 @@ def report(result):
         ]
         ratios = f"{row['ratio']:7.2f} {row['ratio_of_least']:9.2f}" if "ratio" in row else ""
         lines.append(f"{name:30} {times[0]:>18} {times[1]:>18} {ratios}".rstrip())
-    machine = result["machine"]
-    lines.append("CPU time, median (least). " + ", ".join(f"{name} {value}" for name, value in machine.items()))
-    if machine["blas threads"] != "1":
+    found = result["machine"]
+    lines.append("CPU time, median (least). " + ", ".join(f"{name} {value}" for name, value in found.items()))
+    if found["blas threads"] != "1":
         lines.append("NumPy was not held to one thread, so these times mean little: set OPENBLAS_NUM_THREADS=1 first.")
     return "\n".join(lines)
 
@@ -148,7 +148,7 @@ def _theirs(params, config):
     return {"torch": twin.training_step(twin.to_torch(params), config, AdamW())}
 
 
-def _machine():
+def machine():
     """Say what the times were taken on."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as handle:

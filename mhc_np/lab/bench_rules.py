@@ -12,6 +12,10 @@ import time
 
 import numpy as np
 
+from mhc_np.autodiff import keep_heap
+from mhc_np.lab import bench
+from mhc_np.lab.results import provenance
+
 ROWS, WIDTH, LENGTH, HEADS, IDS = 2560, 128, 40, 4, 40  # size M: 64 sequences of 40 positions
 
 
@@ -88,55 +92,57 @@ RULES = {
 
 
 def bench_rules(rounds=100):
-    """Time both ways of every rule, in turn.
+    """Time both ways of every rule, in turn, and steps with freed memory handed back and kept.
+
+    Parameters
+    ----------
+    rounds : int
+        How often each way is taken.
 
     Returns
     -------
     dict
-        By rule: ``obvious_us`` and ``ours_us``, medians in CPU microseconds, and ``ratio``, how many times faster.
-
-    Examples
-    --------
-    >>> sorted(bench_rules(rounds=1)["a cube: x**3, or x*x*x"])
-    ['obvious_us', 'ours_us', 'ratio']
+        ``machine``, ``versions``, ``commit``; in ``rules``, by rule, ``obvious_us`` and ``ours_us``, medians in CPU
+        microseconds, and ``ratio``, how many times faster ours is; in ``heap`` what `time_heap` says.
     """
-    rows = {}
-    for rule, lay_out in RULES.items():
-        ways = lay_out()
-        times = np.empty((rounds + 1, 2))
-        for turn in range(rounds + 1):
-            for way in (0, 1):
-                start = time.process_time_ns()
-                ways[way]()
-                times[turn, way] = 1e-3 * (time.process_time_ns() - start)
-        obvious, ours = np.median(times[1:], axis=0)  # the first turn warms up
-        rows[rule] = {"obvious_us": float(obvious), "ours_us": float(ours), "ratio": float(obvious / ours)}
-    return rows
+    rules = {rule: _compare(*lay_out(), rounds) for rule, lay_out in RULES.items()}
+    return {"machine": bench.machine(), **provenance(), "rules": rules, "heap": time_heap(rounds=max(1, rounds // 3))}
 
 
-def bench_heap(size="S", rounds=30):
-    """Run training steps in a fresh process, with freed memory handed back and with freed memory kept (Linux).
+def report(result):
+    """Return the rules as a table in words."""
+    lines = [f"{'on arrays of size M, one thread':52} {'first way':>10} {'second':>10} {'ratio':>6}"]
+    for rule, row in result["rules"].items():
+        lines.append(f"{rule:52} {row['obvious_us']:7.0f} us {row['ours_us']:7.0f} us {row['ratio']:6.1f}")
+    for name, row in result["heap"].items():
+        step = f"a step of size S, freed memory {name}"
+        lines.append(f"{step:52} {row['median_ms']:7.1f} ms, {row['faults']:.0f} pages faulted in")
+    return "\n".join(lines)
+
+
+def time_heap(size="S", rounds=30):
+    """Run training steps in fresh processes, one that hands freed memory back and one that keeps it.
 
     Returns
     -------
     dict
-        ``handed back`` and ``kept``: ``median_ms`` of CPU time and ``faults``, the pages that a step gets anew.
+        ``handed back`` and ``kept``: ``median_ms`` of CPU time and ``faults``, the pages that a step gets anew. Empty
+        where there is no choice (all but Linux).
     """
+    if sys.platform != "linux":
+        return {}
     found = {}
     for name in ("handed back", "kept"):
-        code = f"from mhc_np.lab.bench_rules import _steps; _steps({size!r}, {rounds}, {name == 'kept'})"
+        code = f"from mhc_np.lab.bench_rules import print_steps; print_steps({size!r}, {rounds}, {name == 'kept'})"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         milliseconds, faults = map(float, done.stdout.split())
         found[name] = {"median_ms": milliseconds, "faults": faults}
     return found
 
 
-def _steps(size, rounds, kept):
-    """Print the median CPU time of a step and the median of its page faults."""
-    import resource
-
-    from mhc_np.autodiff import keep_heap
-    from mhc_np.lab import bench
+def print_steps(size, rounds, kept):
+    """Print the median CPU milliseconds of a step, and the median of its page faults."""
+    import resource  # Unix only
 
     params, config, batch = bench.lay_out(size)
     step = bench.our_step(params, config)
@@ -148,3 +154,15 @@ def _steps(size, rounds, kept):
         step(*batch)
         spent.append((1e3 * (time.process_time() - start), resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before))
     print(*np.median(spent[2:], axis=0))
+
+
+def _compare(obvious, ours, rounds):
+    """Take turns; return a rule's row."""
+    times = np.empty((rounds + 1, 2))
+    for turn in range(rounds + 1):
+        for column, way in enumerate((obvious, ours)):
+            start = time.process_time_ns()
+            way()
+            times[turn, column] = 1e-3 * (time.process_time_ns() - start)
+    obvious_us, ours_us = (float(median) for median in np.median(times[1:], axis=0))  # the first turn warms up
+    return {"obvious_us": obvious_us, "ours_us": ours_us, "ratio": obvious_us / ours_us}

@@ -51,7 +51,10 @@ def _parser():
     show.add_argument("name")
     show.add_argument("--figure", type=Path, help="draw the results into this file")
     bench = command("bench", bench_one, "time ours beside eager PyTorch, where that is installed")
-    bench.add_argument("name", choices=["step"], help="step: one training step at three sizes")
+    bench.add_argument(
+        "name", choices=["step", "rules"], help="step: one training step at three sizes; rules: what makes it fast"
+    )
+    bench.add_argument("--keep", action="store_true", help="save the result to chapters/results, for the book")
     return parser
 
 
@@ -91,9 +94,16 @@ def show_run(arguments):
 
 def bench_one(arguments):
     """Time and print."""
-    from mhc_np.lab import bench  # here, because it may import PyTorch
+    from mhc_np.lab import bench, bench_rules
 
-    print(bench.report(bench.bench_step()))
+    measure, report = {
+        "step": (bench.bench_step, bench.report),
+        "rules": (bench_rules.bench_rules, bench_rules.report),
+    }[arguments.name]
+    result = measure()
+    print(report(result))
+    if arguments.keep:
+        results.save(results.KEPT / "bench" / f"{arguments.name}.json", result)
 
 
 def _print_table(found):

@@ -62,7 +62,7 @@ def gelu(x):
 
 
 def gelu_fwd(x):
-    """Return (out, (x, tanh)), reusing one buffer; x*x*x costs a twenty-fifth of x**3."""
+    """Return (out, (x, tanh)), reusing one buffer; x*x*x costs a small fraction of x**3."""
     tanh = x * x
     tanh *= CUBIC
     tanh += 1
