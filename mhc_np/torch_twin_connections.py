@@ -82,17 +82,19 @@ def raw_coefficients(params, scheme, streams):
     """Return {"pre", "post", "res"} before their constraints, for the maps that have parameters."""
     batch, length, n, _ = streams.shape
     names = [name for name in ("pre", "post", "res") if f"b_{name}" in params]
+    if any(f"W_{name}" in params for name in names):
+        unit = rms_normalised(streams if scheme == "hc" else streams.flatten(2))
     raw = {}
     for i, name in enumerate(names):
         bias = params[f"b_{name}"]
         if f"W_{name}" not in params:
             raw[name] = bias.expand(batch, length, *bias.shape)
         elif scheme == "hc":
-            bounded = torch.tanh(rms_normalised(streams) @ params[f"W_{name}"])
+            bounded = torch.tanh(unit @ params[f"W_{name}"])
             bounded = bounded.transpose(2, 3) if name == "res" else bounded[..., 0]
             raw[name] = params["alpha"][i] * bounded + bias
         else:
-            dynamic = rms_normalised(streams.flatten(2)) @ params[f"W_{name}"]
+            dynamic = unit @ params[f"W_{name}"]
             raw[name] = params["alpha"][i] * dynamic.reshape(batch, length, *bias.shape) + bias
     return raw
 
@@ -110,14 +112,15 @@ def connect(params, scheme, streams, branch):
     n = streams.shape[2]
     raw = raw_coefficients(params, scheme, streams)
     gated = scheme in ("identity", "free", *MIXINGS)
-    hidden = streams.mean(dim=2)
     if "pre" in raw:
         H_pre = torch.sigmoid(raw["pre"]) if gated else raw["pre"]
-        hidden = torch.einsum("btj,btjd->btd", H_pre, streams)
+        hidden = (H_pre[:, :, None] @ streams)[:, :, 0]
+    else:
+        hidden = streams.mean(dim=2)
     update = branch(hidden)
     if "res" in raw:
         H_res = MIXINGS.get(scheme, lambda raw, n: raw)(raw["res"], n)
-        streams = torch.einsum("btij,btjd->btid", H_res, streams)
+        streams = H_res @ streams
     if "post" not in raw:
         return streams + update[:, :, None]
     H_post = 2 * torch.sigmoid(raw["post"]) if gated else raw["post"]

@@ -84,9 +84,17 @@ def _learned(params, maps=MAPS):
 
 def _weight_and_bias(params):
     """Stack the learned maps of a scheme that looks at all streams, α multiplied in: one product serves them all."""
-    names = _learned(params)
-    weight = anp.concatenate([params["alpha"][i] * params[f"W_{name}"] for i, name in enumerate(names)], axis=1)
-    return weight, _bias(params)
+    return _weight(params) * _alpha(params), _bias(params)
+
+
+def _weight(params):
+    return anp.concatenate([params[f"W_{name}"] for name in _learned(params)], axis=1)
+
+
+def _alpha(params):
+    """Return the α of each raw coefficient, (M,)."""
+    sizes = [params[f"b_{name}"].size for name in _learned(params)]
+    return params["alpha"][np.repeat(np.arange(len(sizes)), sizes)]
 
 
 def _bias(params):
@@ -96,19 +104,15 @@ def _bias(params):
 def _raw(params, scheme, streams, normed):
     """Return the raw coefficients of all learned maps side by side, (B, T, M), or None if nothing is learned."""
     rule, (batch, length, n, width) = _rule(scheme, streams), streams.shape
-    names = _learned(params)
-    if not names:
+    if not _learned(params):
         return None
     if rule.features is None:
         return np.ones((batch, length, 1), _dtype(streams)) * _bias(params)
     if rule.features == "flat":  # α (x' φ) + b, x' the normalised vector of all streams (mHC, Eq. 7)
         return normed(anp.reshape(streams, (batch, length, n * width)), *_weight_and_bias(params))
     # α tanh(θ x̃_j) + b for each stream j; for H_res, θ_i and stream j make entry (i, j) (HC, Eq. 5)
-    theta = anp.concatenate([params[f"W_{name}"] for name in names], axis=1)
-    bounded = anp.swapaxes(anp.tanh(normed(streams, theta)), 2, 3)
-    sizes = [params[f"b_{name}"].size for name in names]
-    alpha = anp.concatenate([params["alpha"][i] * np.ones(size, _dtype(streams)) for i, size in enumerate(sizes)])
-    return anp.reshape(bounded, (batch, length, -1)) * alpha + _bias(params)
+    bounded = anp.swapaxes(anp.tanh(normed(streams, _weight(params))), 2, 3)
+    return anp.reshape(bounded, (batch, length, -1)) * _alpha(params) + _bias(params)
 
 
 def _confined(params, rule, raw, cut, kind, maps=MAPS):

@@ -89,27 +89,30 @@ def gated_read_bwd(d_parts, cache):
     streams, weight, scale, product, gate = cache
     num_tokens, (n, width) = len(gate), streams.shape[-2:]
     tokens = streams.reshape(num_tokens, n, width)
+    shapes = (num_tokens, 1, width), (num_tokens, -1), (num_tokens, n, width)
     d_hidden, d_rest, d_later = (
-        None if d_part is None else d_part.reshape(num_tokens, *shape)
-        for d_part, shape in zip(d_parts, ((width,), (-1,), (n, width)), strict=True)
+        None if d_part is None else d_part.reshape(shape) for d_part, shape in zip(d_parts, shapes, strict=True)
     )
+    if d_hidden is None:
+        d_hidden = np.zeros(shapes[0], streams.dtype)
     d_raw = np.zeros((num_tokens, weight.shape[1]), streams.dtype)
-    if d_hidden is not None:
-        (d_raw[:, :n],) = sigmoid_bwd((tokens @ d_hidden[..., None])[..., 0], gate)
+    (d_raw[:, :n],) = sigmoid_bwd((tokens @ np.swapaxes(d_hidden, 1, 2))[..., 0], gate)
     if d_rest is not None:
         d_raw[:, n:] = d_rest
     d_bias = np.ones(num_tokens, d_raw.dtype) @ d_raw
     d_raw *= scale
-    along = np.einsum("tm,tm->t", d_raw, product)[:, None, None]
-    along *= scale[..., None]
+    along = np.einsum("tm,tm->t", d_raw, product)[:, None]
+    along *= scale
     along /= n * width
+    # What the norm takes off and the read sends back are one product a token: [-along I, gate] [streams; d_hidden].
+    back = np.zeros((num_tokens, n, n + 1), streams.dtype)
+    back[:, np.arange(n), np.arange(n)] = -along
+    back[:, :, n] = gate
     d_streams = np.empty(tokens.shape, streams.dtype)
     for start in range(0, num_tokens, BLOCK):
         block = slice(start, start + BLOCK)
         d_block = np.matmul(d_raw[block], weight.T, out=d_streams[block].reshape(-1, n * width)).reshape(-1, n, width)
-        d_block -= tokens[block] * along[block]
-        if d_hidden is not None:
-            d_block += gate[block, :, None] * d_hidden[block, None, :]
+        d_block += back[block] @ np.concatenate([tokens[block], d_hidden[block]], axis=1)
         if d_later is not None:
             d_block += d_later[block]
     return d_streams.reshape(streams.shape), tokens.reshape(num_tokens, -1).T @ d_raw, d_bias

@@ -55,18 +55,16 @@ def mix_and_write(H_res, streams, H_post, update):
 def mix_and_write_fwd(H_res, streams, H_post, update):
     """Return (streams, cache)."""
     weights = np.concatenate([H_res, H_post[..., None]], axis=-1)
-    return weights @ np.concatenate([streams, update[..., None, :]], axis=-2), (H_res, streams, H_post, update)
+    extended = np.concatenate([streams, update[..., None, :]], axis=-2)
+    return weights @ extended, (weights, extended)
 
 
 def mix_and_write_bwd(d_out, cache):
-    """Mix the cotangent by the transposes; each weight gets cotangent times stream (eq:mix-vjp, eq:write-vjp)."""
-    H_res, streams, H_post, update = cache
-    return (
-        d_out @ np.swapaxes(streams, -1, -2),
-        np.swapaxes(H_res, -1, -2) @ d_out,
-        (d_out @ update[..., None])[..., 0],
-        (H_post[..., None, :] @ d_out)[..., 0, :],
-    )
+    """Mix the cotangent by the transpose; each weight gets cotangent times stream (eq:mix-vjp, eq:write-vjp)."""
+    weights, extended = cache
+    d_weights = d_out @ np.swapaxes(extended, -1, -2)
+    d_extended = np.swapaxes(weights, -1, -2) @ d_out
+    return d_weights[..., :-1], d_extended[..., :-1, :], d_weights[..., -1], d_extended[..., -1, :]
 
 
 _mix_and_write = define_vjp(mix_and_write_fwd, mix_and_write_bwd, reference="mix_and_write_ref")

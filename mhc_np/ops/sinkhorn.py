@@ -157,7 +157,7 @@ def sinkhorn_fwd(logits, *, num_iters):
     sums = []
     for axis in (COLUMNS, ROWS) * (num_iters - 1):
         total = plan.sum(axis=axis, keepdims=True)
-        plan /= total
+        plan *= 1 / total  # one division a sum, not one an entry
         sums.append((total, axis))
     return batch_first(plan, logits), (plan, sums, columns)
 
