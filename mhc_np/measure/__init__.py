@@ -3,7 +3,7 @@
 Chapter: chapters/04_training.md      Tests: tests/test_calibration.py
 """
 
-from mhc_np.measure import calibration, gains, reliability
+from mhc_np.measure import calibration, gains, labels, memory, power_law, reliability
 from mhc_np.measure.calibration import (
     entropy_bits,
     entropy_mae_bits,
@@ -19,6 +19,9 @@ __all__ = [
     "entropy_mae_of_means_bits",
     "gains",
     "kl_bits",
+    "labels",
+    "memory",
+    "power_law",
     "reliability",
     "total_variation",
 ]
