@@ -10,6 +10,7 @@ parameters and the same batch.
 
 import os
 import platform
+import textwrap
 import time
 from importlib.metadata import version
 
@@ -82,7 +83,8 @@ def report(result):
         ratios = f"{row['ratio']:7.2f} {row['ratio_of_least']:9.2f}" if "ratio" in row else ""
         lines.append(f"{name:30} {times[0]:>18} {times[1]:>18} {ratios}".rstrip())
     found = result["machine"]
-    lines.append("CPU time, median (least). " + ", ".join(f"{name} {value}" for name, value in found.items()))
+    told = "CPU time, median (least). " + ", ".join(f"{name} {value}" for name, value in found.items())
+    lines += textwrap.wrap(told, width=len(lines[0]))
     if found["blas threads"] != "1":
         lines.append("NumPy was not held to one thread, so these times mean little: set OPENBLAS_NUM_THREADS=1 first.")
     return "\n".join(lines)
