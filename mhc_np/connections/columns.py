@@ -1,6 +1,6 @@
 """Cut a range of columns out of an array: what ``x[..., start:stop]`` does, with a backward that costs little.
 
-Chapter: chapters/01_gradients.md      Tests: tests/test_ops.py
+Chapter: chapters/13_mhc.md      Tests: tests/test_ops.py
 Symbols: x -> x (..., I)
 """
 

@@ -1,6 +1,6 @@
 """Mix the streams and write the branch's output to them, in one pass.
 
-Chapter: chapters/13_mhc.md      Tests: tests/test_mixing.py
+Chapter: chapters/11_hyper_connections.md      Tests: tests/test_mixing.py
 Symbols: x_l -> streams (B, T, n, D), H_res -> (B, T, n, n), H_post -> (B, T, n), F(h) -> update (B, T, D)
 
 The update is one stream more, and H_post its column of weights: [H_res, H_post] times [streams; update].
