@@ -108,7 +108,7 @@ def lstm_fwd(x, W_x, W_h, bias):
 
 
 def lstm_bwd(d_out, cache):
-    """Walk back: the cell's cotangent gathers the output's, splits over i, f and g, and decays by f."""
+    """Walk back: the cell's cotangent gathers the output's, splits over i, f and g, and decays by f (eq:lstm-vjp)."""
     shape, steps, W_x, W_h, by_part, hidden, cell, shown = cache
     length, batch, _, width = by_part.shape
     i, f, o, g = (by_part[:, :, k] for k in range(4))
