@@ -15,8 +15,9 @@ from mhc_np.learn import decays
 try:
     import torch
     from torch.nn import functional as F
-except ImportError as error:
-    raise ImportError("mhc_np.torch_twin: wants PyTorch, which is not here; pip install 'mhc_np[torch]'") from error
+except ModuleNotFoundError as error:
+    message = "mhc_np.torch_twin: wants PyTorch, which is not here; pip install 'mhc_np[torch]'"
+    raise ModuleNotFoundError(message) from error
 
 from mhc_np.torch_twin_connections import connect
 

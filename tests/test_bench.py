@@ -40,7 +40,7 @@ def test_our_step_learns(small):
 
 @pytest.mark.torch
 def test_both_contestants_do_the_same_work(small):
-    pytest.importorskip("mhc_np.torch_twin", reason="PyTorch is not installed")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     result = bench.bench_step(sizes=["S"], rounds=4)
     row = result["sizes"]["S"]
     assert row["loss_difference"] < 1e-5  # the second is after a step of AdamW

@@ -200,6 +200,5 @@ def test_without_torch_the_import_says_what_to_do():
     code = "import sys; sys.modules['torch'] = None; import mhc_np.torch_twin"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert (
-        "ImportError: mhc_np.torch_twin: wants PyTorch, which is not here; pip install 'mhc_np[torch]'" in done.stderr
-    )
+    wanted = "ModuleNotFoundError: mhc_np.torch_twin: wants PyTorch, which is not here; pip install 'mhc_np[torch]'"
+    assert wanted in done.stderr
