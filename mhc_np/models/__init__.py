@@ -6,7 +6,7 @@ Chapter: chapters/02_transformer.md      Tests: tests/test_transformer.py
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mhc_np.models import lstm, mlp
+from mhc_np.models import lstm, mlp, no_skip
 from mhc_np.models.config import ModelConfig
 from mhc_np.models.lstm import LSTMConfig
 from mhc_np.models.mlp import ContextMLPConfig, MLPConfig
@@ -25,6 +25,7 @@ class Model(NamedTuple):
 
 MODELS = {
     "transformer": Model(ModelConfig, init, logits),
+    "no_skip": Model(ModelConfig, init, no_skip.logits),
     "lstm": Model(LSTMConfig, lstm.init, lstm.logits),
     "mlp": Model(MLPConfig, mlp.init, mlp.logits),
     "context_mlp": Model(ContextMLPConfig, mlp.init, mlp.logits),
