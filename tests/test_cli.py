@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mhc_np.autodiff import flatten
+from mhc_np.lab.cases import CASES
 from mhc_np.lab.cli import main
 from mhc_np.learn import load
 
@@ -94,3 +95,20 @@ def test_a_killed_command_goes_on_to_bitwise_the_same_parameters(tmp_path):
     a, b = (load(f"{name}/checkpoint.npz")[0] for name in ("whole", "cut"))
     for path, leaf in flatten(a).items():
         assert leaf.tobytes() == flatten(b)[path].tobytes(), path
+
+
+def test_check_names_every_operation_and_reads_another_implementations_file(capsys):
+    assert main(["check"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(CASES)
+    assert all(" right: " in line for line in lines)
+    assert main(["check", "--write-golden", "theirs.npz"]) == 0
+    assert main(["check", "theirs.npz"]) == 0
+    with np.load("theirs.npz") as file:
+        theirs = dict(file)
+    name = next(name for name in theirs if "/grad/" in name)
+    np.savez("theirs.npz", **{**theirs, name: -theirs[name]})
+    capsys.readouterr()
+    assert main(["check", "theirs.npz"]) == 1
+    assert "wrong sign" in capsys.readouterr().out
+    assert main(["check", "missing.npz"]) == 2

@@ -11,18 +11,25 @@ import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
-from mhc_np.lab import results
+from mhc_np.lab import golden, results
+from mhc_np.lab.cases import CASES
 from mhc_np.lab.experiment import UsageError, carry_out
 from mhc_np.lab.runs import RUNS
 from mhc_np.learn import CheckpointError
 
 
+class CheckFailed(Exception):
+    """Something that was checked is wrong."""
+
+
 def main(argv=None):
-    """Run one command; return the exit code: 0, or 2 for a request that cannot be carried out."""
+    """Run one command; return the exit code: 0, 1 if a check failed, or 2 for what cannot be carried out."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     try:
         arguments.command(arguments)
+    except CheckFailed:
+        return 1  # what is wrong has been said
     except (UsageError, CheckpointError, FileNotFoundError) as error:
         print(f"mhc_np: {error}", file=sys.stderr)
         return 2
@@ -50,6 +57,9 @@ def _parser():
     show = command("show", show_run, "print the saved results of a run")
     show.add_argument("name")
     show.add_argument("--figure", type=Path, help="draw the results into this file")
+    check = command("check", check_all, "check every gradient three ways, or another implementation's numbers")
+    check.add_argument("file", nargs="?", type=Path, help=".npz or .json, as mhc_np.lab.golden describes")
+    check.add_argument("--write-golden", type=Path, metavar="FILE", help="write the golden vectors to a file, and stop")
     bench = command("bench", bench_one, "time ours beside eager PyTorch, where that is installed")
     bench.add_argument(
         "name", choices=["step", "rules"], help="step: one training step at three sizes; rules: what makes it fast"
@@ -90,6 +100,28 @@ def show_run(arguments):
 
         draw_results([result for _, result in found], arguments.figure)
         print(f"drawn: {arguments.figure}")
+
+
+def check_all(arguments):
+    """Check, and say in words what is right and what is not."""
+    if arguments.write_golden:
+        golden.write_golden(arguments.write_golden)
+        print(f"written: {arguments.write_golden}")
+        return
+    if arguments.file:
+        try:
+            report = golden.check_file(arguments.file)
+        except (OSError, ValueError) as error:
+            raise UsageError(str(error)) from error
+        print(report)
+        passed = bool(report)
+    else:
+        verdicts = {case.name: case.check() for case in CASES}
+        for name, verdict in verdicts.items():
+            print(f"{name:26} {verdict}")
+        passed = all(verdicts.values())
+    if not passed:
+        raise CheckFailed("not all is right")
 
 
 def bench_one(arguments):

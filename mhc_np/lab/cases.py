@@ -1,6 +1,9 @@
-"""The differentiable operations under test, one `Case` a line: `test_ops.py` runs the same checks on each.
+"""Every differentiable operation at a small point: what ``python -m mhc_np check`` and the shared tests go through.
 
-To put a new operation under test, add its line to `CASES`.
+Chapter: chapters/01_gradients.md      Tests: tests/test_ops.py
+
+One `Case` a line puts an operation under every check of `tests/test_ops.py`: value and gradients three ways, purity,
+precision, planted faults, second order refused.
 """
 
 from collections.abc import Callable
@@ -9,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mhc_np import connections, ops
+from mhc_np.autodiff import check_op
 from mhc_np.connections.columns import columns, columns_bwd, columns_fwd, columns_ref
 from mhc_np.connections.mix_and_write import mix_and_write_bwd, mix_and_write_fwd
 from mhc_np.connections.mixing import mix_bwd, mix_fwd, read_bwd, read_fwd, write_bwd, write_fwd
@@ -48,6 +52,10 @@ class Case:
     backward: Callable
     arrays: tuple
     static: dict = field(default_factory=dict)
+
+    def check(self):
+        """Check value and gradients against the definition and finite differences; see `check_op`."""
+        return check_op(self.op, self.ref, *self.arrays, rng=np.random.default_rng(11), **self.static)
 
 
 LABELS = RNG.integers(0, 5, (2, 3))
