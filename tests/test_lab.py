@@ -66,6 +66,29 @@ def test_another_runs_folder_is_refused_and_left_alone_until_fresh(tmp_path):
     assert run(tmp_path, other, fresh=True)["steps"] == 13
 
 
+def test_snapshots_are_kept_at_equal_ratios_and_change_nothing_else(tmp_path):
+    snapping = replace(TINY, training=replace(TINY.training, num_snapshots=4, average=0.5))
+    plain = replace(TINY, training=replace(TINY.training, average=0.5))
+    with_them, without = run(tmp_path / "a", snapping), run(tmp_path / "b", plain)
+    assert with_them["metrics"] == without["metrics"]
+    steps = (0, 1, 3, 12)
+    assert {path.name for path in (tmp_path / "a" / "snapshots").iterdir()} == {f"step-{s}.npz" for s in steps}
+    assert not (tmp_path / "b" / "snapshots").exists()
+    last, meta = load(tmp_path / "a" / "snapshots" / "step-12.npz")
+    assert meta == {"step": 12}
+    averaged = flatten(load(tmp_path / "a" / "checkpoint.npz")[0]["averaged"])
+    assert all((leaf == averaged[path]).all() for path, leaf in flatten(last).items())
+    run(tmp_path / "a", plain, fresh=True)
+    assert not (tmp_path / "a" / "snapshots").exists()
+
+
+def test_a_run_without_snapshots_is_described_as_before_there_were_any():
+    assert "num_snapshots" not in TINY.described()["training"]
+    assert replace(TINY, training=replace(TINY.training, num_snapshots=9)).described()["training"]["num_snapshots"] == 9
+    with pytest.raises(ValueError, match="want num_snapshots to be 0, or 3 and more, got 2"):
+        replace(TINY.training, num_snapshots=2)
+
+
 def test_a_damaged_result_is_named(tmp_path):
     (tmp_path / "result.json").write_text("{")
     with pytest.raises(ValueError, match=r"result.json: not a saved result"):

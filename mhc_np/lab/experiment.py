@@ -10,7 +10,6 @@ a kill goes on to bitwise the same parameters; a finished run is not run again.
 import json
 import shutil
 import time
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from mhc_np.autodiff import flatten
 from mhc_np.lab import extras, results
-from mhc_np.learn import AdamW, Muon, fit, log_spaced_steps, warmup_cosine
+from mhc_np.learn import AdamW, Muon, fit, log_spaced_steps, save, warmup_cosine
 from mhc_np.measure import calibration, labels
 from mhc_np.models import MODELS
 from mhc_np.ops import cross_entropy
@@ -41,7 +40,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
     run : mhc_np.lab.runs.Run
     seed : int
     out : path
-        Folder for ``checkpoint.npz`` and ``result.json``.
+        Folder for ``checkpoint.npz`` and ``result.json``, and for ``snapshots/step-N.npz`` if the recipe keeps some.
     fresh : bool
         Start over: remove what the folder holds of this kind.
 
@@ -59,7 +58,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         If the folder's checkpoint is damaged or another run's.
     """
     out = Path(out)
-    config = results.plain({"name": name, "seed": seed, **asdict(run)})
+    config = results.plain({"name": name, "seed": seed, **run.described()})
     if fresh:
         for file in ("checkpoint.npz", "result.json"):
             (out / file).unlink(missing_ok=True)
@@ -114,6 +113,8 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         average=recipe.average,
         evaluate=look,
         eval_steps=log_spaced_steps(recipe.num_steps, recipe.num_evaluations),
+        snapshot=lambda params, step: save(out / "snapshots" / f"step-{step}.npz", params, {"step": step}),
+        snapshot_steps=log_spaced_steps(recipe.num_steps, recipe.num_snapshots) if recipe.num_snapshots else (),
         checkpoint=out / "checkpoint.npz",
         checkpoint_every=CHECKPOINT_EVERY,
         record_every=max(1, recipe.num_steps // 250),

@@ -5,7 +5,7 @@ Chapter: chapters/04_training.md      Tests: tests/test_lab.py
 The runs themselves, by name, are in `mhc_np.lab.runs`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from mhc_np.models import MODELS
 from mhc_np.tasks import TASKS
@@ -37,6 +37,8 @@ class Training:
     num_reused : int
         0: every sequence is new. Else training shows so many secrets over and over (each time in a new order), so that
         it can be asked what is remembered of them. Only for the bijection task.
+    num_snapshots : int
+        Copies of the (averaged) parameters to keep on the way, at equal ratios of steps; 0 keeps none.
     """
 
     num_steps: int = 600
@@ -52,6 +54,7 @@ class Training:
     num_evaluations: int = 24
     num_sequences: int = 2048
     num_reused: int = 0
+    num_snapshots: int = 0
 
     def __post_init__(self):
         """Refuse what has no meaning."""
@@ -61,6 +64,8 @@ class Training:
         for name in ("num_steps", "batch_size", "num_evaluations", "num_sequences"):
             if getattr(self, name) < (3 if name == "num_evaluations" else 1):
                 raise ValueError(f"Training: want a larger {name} than {getattr(self, name)}")
+        if self.num_snapshots and self.num_snapshots < 3:
+            raise ValueError(f"Training: want num_snapshots to be 0, or 3 and more, got {self.num_snapshots}")
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,13 @@ class Run:
         """Refuse what has no meaning."""
         if self.training.num_reused and self.task != "bijection":
             raise ValueError(f"Run: want num_reused = 0 for the task {self.task!r}; only bijections can be re-used")
+
+    def described(self):
+        """Return the record as a dict; one that keeps no snapshots is the run it was before there were any."""
+        record = asdict(self)
+        if not self.training.num_snapshots:
+            del record["training"]["num_snapshots"]
+        return record
 
     def task_config(self):
         """Return the task's frozen config."""
