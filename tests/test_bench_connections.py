@@ -7,6 +7,7 @@ import pytest
 from mhc_np.lab.bench_connections import bench_connections, report
 
 
+@pytest.mark.slow
 def test_every_scheme_is_timed_beside_the_plain_network():
     result = bench_connections(schemes=["identity", "mhc_lite"], size="S", num_streams=2, rounds=1, with_torch=False)
     assert list(result["rows"]) == ["residual", "identity", "mhc_lite"]
@@ -20,6 +21,7 @@ def test_every_scheme_is_timed_beside_the_plain_network():
     assert "num_streams 2" in text[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_pytorch_takes_part_where_it_is_installed():
     pytest.importorskip("torch")
