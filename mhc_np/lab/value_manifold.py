@@ -1,0 +1,146 @@
+"""The value manifold of a trained network: what its attention writes, whether entropy is its coordinate, and its use.
+
+Chapter: chapters/06_geometry.md      Tests: tests/test_value_manifold.py
+Symbols: attention outputs of the last layer at labelled positions -> points (N, D), H(p) -> entropy (N,)
+
+An axis is *used* if the answers suffer when points are moved to the mean along it, and suffer more than from a random
+direction. Three axes could be "the entropy axis", and all are tried: the first principal axis, the direction that reads
+the entropy best, and the direction along which points move with the entropy.
+"""
+
+import numpy as np
+
+from mhc_np.connections import reduce
+from mhc_np.lab.ablate import answer, mean_kl_bits
+from mhc_np.measure import manifold
+from mhc_np.measure.calibration import entropy_bits, probabilities
+from mhc_np.measure.probes import ridge, split
+from mhc_np.models import replace, trace
+from mhc_np.models.tokens import embed_tokens
+from mhc_np.ops import linear, lstm
+
+NUM_RANDOM = 16
+ENTROPY_AXES = ("pc1", "readout", "covariance")
+
+
+def describe(points, entropy, position):
+    """Describe points and how the entropy lies on them.
+
+    Parameters
+    ----------
+    points : (N, D) floats
+    entropy : (N,) floats
+        Of the exact posterior, in bits.
+    position : (N,) ints
+        Where in its sequence each point stands.
+
+    Returns
+    -------
+    dict
+        ``pc1_share``, ``pc12_share``, ``participation``; absolute rank correlation and R² of the entropy with the first
+        coordinate, ``spearman`` and ``r_squared``; the same with the means of each position taken out of both sides,
+        ``spearman_within`` and ``r_squared_within``, and ``by_position``, the share of the entropy's variance that the
+        position alone tells. NaN where the entropy does not vary.
+    """
+    found = manifold.pca(points)
+    shares, first = manifold.share(found.variances), found.coordinates[:, 0]
+    inside = [manifold.within(side, position) for side in (first, entropy)]
+    varies = entropy.var() > 1e-12
+    return {
+        "pc1_share": shares[0],
+        "pc12_share": shares[:2].sum(),
+        "participation": manifold.participation_ratio(found.variances),
+        "spearman": abs(manifold.spearman(first, entropy)),
+        "r_squared": manifold.r_squared(first, entropy),
+        "spearman_within": abs(manifold.spearman(*(side.round(9) for side in inside))),
+        "r_squared_within": manifold.r_squared(*inside) if np.abs(inside[1]).max() > 1e-9 else np.nan,
+        "by_position": 1 - inside[1].var() / entropy.var() if varies else np.nan,
+    }
+
+
+def candidate_axes(points, entropy, rng):
+    """Return the directions to take away, name -> (D,): the entropy's, further principal axes, random ones."""
+    centred = points - points.mean(axis=0)
+    axes = {f"pc{k + 1}": axis for k, axis in enumerate(manifold.pca(points).axes[:3])}
+    axes["readout"] = ridge(points, entropy).weights
+    axes["covariance"] = centred.T @ (entropy - entropy.mean())
+    random = manifold.random_axes(NUM_RANDOM, points.shape[1], rng)
+    return axes | {f"random {k}": axis for k, axis in enumerate(random)}
+
+
+def axis_costs(points, entropy, exact, predict, rng):
+    """Take each direction away and say what it costs.
+
+    Parameters
+    ----------
+    points : (N, D) floats
+        Of sequences that are not judged: they give the axes and the mean.
+    entropy : (N,) floats
+    exact : (B, T, V) floats
+        Of the sequences that are judged.
+    predict : callable
+        ``predict(change) -> (B, T, V)``: the network's answers when ``change`` is applied to its points.
+    rng : np.random.Generator
+
+    Returns
+    -------
+    dict
+        Bits a label above the whole network: one number each for ``pc1``, ``pc2``, ``pc3``, ``readout``,
+        ``covariance``; a list for ``random``; for ``entropy`` the largest of the three that could be its axis.
+    """
+    mean, whole = points.mean(axis=0), mean_kl_bits(exact, predict(lambda rows: rows))
+    costs = {"random": []}
+    for name, axis in candidate_axes(points, entropy, rng).items():
+        if not np.linalg.norm(axis) > 0:  # nothing varies with the entropy: nothing to take away
+            costs[name] = 0.0
+            continue
+        without = predict(lambda rows, axis=axis: manifold.project_out(rows, axis, about=mean))
+        bits = mean_kl_bits(exact, without) - whole
+        if name.startswith("random"):
+            costs["random"].append(bits)
+        else:
+            costs[name] = bits
+    return costs | {"entropy": max(costs[name] for name in ENTROPY_AXES)}
+
+
+def of_transformer(params, config, *, inputs, exact, rng):
+    """Describe what the last layer's attention writes, and take axes away there and from the last stream.
+
+    Returns
+    -------
+    dict
+        ``points``: as from `describe`; ``axes``: for "attention" and "stream", as from `axis_costs`.
+    """
+    seen, last = trace(params, config, inputs=inputs)[1], config.num_applied - 1
+    found = {"axes": {}}
+    fit, judge = split(len(exact))
+    for name, site in (("attention", ("attention", last)), ("stream", ("after mlp", last))):
+        rows = seen[site] if seen[site].ndim == 3 else reduce(seen[site])
+
+        def predict(change, site=site):
+            return answer(params, config, inputs=inputs[judge], hook=replace({site: change}))
+
+        costs = axis_costs(*labelled(rows[fit], exact[fit])[:2], exact[judge], predict, rng)
+        found["axes"][name] = costs
+    return {"points": describe(*labelled(seen["attention", last], exact)), **found}
+
+
+def of_lstm(params, config, *, inputs, exact, rng):
+    """Do the same with the last hidden state of an LSTM; there is one site, "stream"."""
+    hidden = embed_tokens(params["embed"], config, inputs)
+    for block in params["blocks"].values():
+        hidden = lstm(hidden, *(block["lstm"][name] for name in ("W_x", "W_h", "b")))
+    fit, judge = split(len(exact))
+
+    def predict(change):
+        return probabilities(linear(change(hidden[judge]), params["head"]["W_head"]))
+
+    costs = axis_costs(*labelled(hidden[fit], exact[fit])[:2], exact[judge], predict, rng)
+    return {"points": describe(*labelled(hidden, exact)), "axes": {"stream": costs}}
+
+
+def labelled(states, exact):
+    """Return (points, entropy, position) of the rows that have a posterior: (N, D) float64, (N,), (N,)."""
+    kept = ~np.isnan(exact[..., 0])
+    position = np.broadcast_to(np.arange(exact.shape[1]), kept.shape)
+    return np.float64(states[kept]), entropy_bits(exact[kept]), position[kept]
