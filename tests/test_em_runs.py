@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mhc_np.dynamics.arms import ARMS
-from mhc_np.lab import em_arms, em_gain, em_laws, em_trace, results
+from mhc_np.lab import em_arms, em_control, em_gain, em_laws, em_trace, results
 from mhc_np.lab.em_runs import EM_RUNS, load, main, run_em
 from mhc_np.lab.em_setting import SETTINGS, Stage, smaller
 from mhc_np.lab.verdicts_em import RULES, VERDICTS
@@ -78,6 +78,18 @@ def test_a_trace_holds_what_the_rules_read():
     start = got["sgd"]["looks"][0]
     wanted = start["content_rate"] * em_trace.NUM_ALONE * em_trace.GENTLE * 0.05
     assert start["content_alone_nats"] == pytest.approx(wanted, rel=0.2)
+
+
+@pytest.mark.slow
+def test_controls_train_the_same_head_and_meet_at_the_end():
+    got = em_control.control(TINY, 0, RATES)["arms"]["adamw"]
+    traced = em_trace.trace(TINY, 0, RATES)["arms"]["adamw"]
+    assert [look["step"] for look in got["looks"]] == [look["step"] for look in traced["looks"]]
+    assert got["swap"]["routing"][-1] == got["swap"]["content"][-1]
+    assert got["swap"]["routing"][-1] < got["swap"]["content"][0]
+    for look in got["looks"]:
+        assert look["weights_cosine"] > 0  # a step along the gradient goes its way, tied or not
+    assert set(got["done"]) == {"routing", "content"}
 
 
 def test_gain_cells_and_their_rates():

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mhc_np.lab import em_arms, em_gain, em_laws, em_trace, results, verdicts_em
+from mhc_np.lab import em_arms, em_control, em_gain, em_laws, em_trace, results, verdicts_em
 from mhc_np.lab.em_setting import SETTINGS
 
 KEPT = results.KEPT / "em"
@@ -80,6 +80,12 @@ def _of_task(task):
             f"one head watched closely, {task}",
             SEEDS,
             lambda seed, out: em_trace.trace(setting, seed, rates(out)),
+            config,
+        ),
+        f"control-{task}": EMRun(
+            f"swap and tied steps, after the trace, {task}",
+            SEEDS,
+            lambda seed, out: em_control.control(setting, seed, rates(out)),
             config,
         ),
     }
