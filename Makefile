@@ -32,7 +32,7 @@ READY    = $(VENV)/ready-$(VERSION)
 .PHONY: help test quick check lint book check-book check-jb2 lab bench twins clean
 
 help:
-	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
+	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
 $(CREATED):
 	@echo "Setting up $(VENV) with Python $(VERSION) (once, about a minute)"

@@ -1,6 +1,8 @@
 """The house rules that no single module can test: versions, floors, headers, sizes."""
 
 import ast
+import importlib
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -196,3 +198,23 @@ def test_a_written_backward_cites_its_equation(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef) and node.name.endswith("_bwd"):
             assert EQUATION.search(ast.get_docstring(node) or ""), f"{node.name} cites no equation"
+
+
+# Contracts
+
+
+def public_functions():
+    for floor in [*FLOORS, "lab"]:
+        folder = importlib.import_module(f"mhc_np.{floor}")
+        for name, value in vars(folder).items():
+            if inspect.isfunction(value) and not name.startswith("_") and value.__module__.startswith("mhc_np."):
+                yield pytest.param(value, id=f"{floor}.{name}")
+
+
+@pytest.mark.parametrize("function", public_functions())
+def test_a_contract_speaks_of_every_parameter(function):
+    contract = inspect.getdoc(function) or ""
+    assert contract, "no docstring"
+    if "Parameters\n---" in contract:
+        names = inspect.signature(function).parameters
+        assert [name for name in names if not re.search(rf"\b{name}\b", contract)] == []
