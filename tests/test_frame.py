@@ -211,7 +211,7 @@ def public_functions():
                 yield pytest.param(value, id=f"{floor}.{name}")
 
 
-@pytest.mark.parametrize("function", public_functions())
+@pytest.mark.parametrize("function", list(public_functions()))
 def test_a_contract_speaks_of_every_parameter(function):
     contract = inspect.getdoc(function) or ""
     assert contract, "no docstring"
