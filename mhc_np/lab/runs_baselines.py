@@ -34,7 +34,7 @@ RECALL = Run(
     "sixteen pairs, eight asked for",
     task="recall",
     model_settings={"width": 48, "num_layers": 2, "positions": "relative"},
-    training=Training(num_steps=1500, batch_size=32, targets="hard", optimizer="muon", learning_rate=3e-3),
+    training=Training(num_steps=1500, batch_size=32, targets="hard", optimizer="muon", learning_rate=2e-2),
 )
 REGRESSION = Run(
     "two weights, sixteen points, exact targets",
