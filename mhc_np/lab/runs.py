@@ -7,7 +7,7 @@ Chapter: chapters/04_training.md      Tests: tests/test_lab.py
 posterior.
 """
 
-from mhc_np.lab import runs_baselines, runs_hmm
+from mhc_np.lab import runs_baselines, runs_geometry, runs_hmm
 from mhc_np.lab.recipe import Run, Training
 
 __all__ = ["RUNS", "Run", "Training"]
@@ -51,3 +51,4 @@ RUNS = {
     **runs_hmm.RUNS,
 }
 RUNS.update(runs_baselines.named_runs(RUNS))
+RUNS.update(runs_geometry.named_runs(RUNS))
