@@ -9,7 +9,8 @@ from mhc_np.dynamics.arms import ARMS
 from mhc_np.lab import em_arms, em_control, em_gain, em_laws, em_trace, results
 from mhc_np.lab.em_runs import EM_RUNS, load, main, run_em
 from mhc_np.lab.em_setting import SETTINGS, Stage, smaller
-from mhc_np.lab.verdicts_em import RULES, VERDICTS
+from mhc_np.lab.verdicts import VERDICTS
+from mhc_np.lab.verdicts_em import RULES
 
 TINY = smaller(SETTINGS["marked"], num_steps=40)
 RATES = {name: {"fastest": 0.1, "lowest": 0.05} for name in ARMS}

@@ -166,8 +166,8 @@ def main(argv=None):
     elif arguments.name == "verdicts":
         found = load(arguments.out)
         for claim, rule in verdicts_em.RULES.items():
-            verdict, numbers = rule(found)
-            print(claim, verdict, json.dumps(results.plain(numbers, 4), indent=1))
+            verdict, numbers, words = rule(found)
+            print(f"{claim}: {verdict} ({words})", json.dumps(results.plain(numbers, 4), indent=1))
     else:
         for seed in EM_RUNS[arguments.name].seeds if arguments.seed is None else (arguments.seed,):
             print(arguments.name, seed, run_em(arguments.name, seed, arguments.out)["seconds"], "s", flush=True)

@@ -3,12 +3,15 @@
 Chapter: chapters/08_em.md      Tests: tests/test_verdicts_em.py
 
 A rule takes the saved results, ``{run name: [one result a seed]}`` as `mhc_np.lab.em_runs.load` returns them, and gives
-``(verdict, numbers)``. It reads numbers alone: no name of an arm decides anything but which number is read.
+a `Verdict`. It reads numbers alone. A result that is missing never helps a claim: the verdict is *not seen here*, and the
+words say what is missing.
 """
 
 import numpy as np
 
-VERDICTS = ("holds", "holds in part", "not seen here", "false")
+from mhc_np.lab.verdicts import Verdict
+
+NUM_SEEDS = 5
 TASKS = ("sticky", "marked")
 TRACED = ("sgd", "adamw")
 
@@ -30,6 +33,9 @@ def c9(results):
     are those of the E-step and the M-step of the mixture, on both tasks. *holds in part*: the closed forms are exact,
     and one of the others is missing. *false*: a closed form is wrong.
     """
+    gone = _missing(results, ("laws", *(f"trace-{task}" for task in TASKS)))
+    if gone:
+        return Verdict("not seen here", {}, gone)
     laws = [error for run in results["laws"] for error in run["metrics"]["errors"].values() if error is not None]
     numbers = {"law_error": max(laws)}
     for task in TASKS:
@@ -39,9 +45,13 @@ def c9(results):
     feeds = all(numbers[f"reinforced_share_{task}"] >= MOST_ROWS for task in TASKS)
     cosines = [numbers[f"{key}_cosine_{task}"] for key in ("score", "value") for task in TASKS]
     is_em = min(cosines) >= SAME_DIRECTION
+    words = (
+        f"closed forms {'exact' if numbers['law_error'] <= EXACT else 'wrong'}; the value step "
+        f"{'reinforces' if feeds else 'does not reinforce'} most queries; gradients {'are' if is_em else 'are not'} EM's"
+    )
     if numbers["law_error"] > EXACT:
-        return "false", numbers
-    return ("holds" if feeds and is_em else "holds in part"), numbers
+        return Verdict("false", numbers, words)
+    return Verdict("holds" if feeds and is_em else "holds in part", numbers, words)
 
 
 def c10(results):
@@ -51,6 +61,9 @@ def c10(results):
     target first, on two tasks, each arm at its own best rate. *holds*: all six. *holds in part*: one or more. *false*:
     none, and the opposite of most of each kind. Else *not seen here*.
     """
+    gone = _missing(results, [f"{run}-{task}" for run in ("trace", "arms") for task in TASKS])
+    if gone:
+        return Verdict("not seen here", {}, gone)
     numbers, timing, speed = {}, [], []
     for task in TASKS:
         for arm in TRACED:
@@ -65,12 +78,14 @@ def c10(results):
         numbers[f"speed_up_{task}"] = _median(ratios)
     numbers["found"] = sum(side > 0 for side in timing + speed)
     numbers["opposite"] = sum(side < 0 for side in timing + speed)
+    sides = {name: f"{sum(s > 0 for s in kind)} of {len(kind)}" for name, kind in (("t", timing), ("s", speed))}
+    words = f"routing settles first in {sides['t']} cases; the EM-like arm is faster in {sides['s']}"
     if numbers["found"] == len(timing + speed):
-        return "holds", numbers
+        return Verdict("holds", numbers, words)
     if numbers["found"]:
-        return "holds in part", numbers
+        return Verdict("holds in part", numbers, words)
     against = all(sum(side < 0 for side in kind) > len(kind) / 2 for kind in (timing, speed))
-    return ("false" if against else "not seen here"), numbers
+    return Verdict("false" if against else "not seen here", numbers, words)
 
 
 def c11(results):
@@ -82,6 +97,9 @@ def c11(results):
     KL to the posterior at the largest gain is at least twice that at g = 1. *holds*: both; *holds in part*: one;
     *false*: neither, with the cosine rising and calibration no worse; else *not seen here*.
     """
+    gone = _missing(results, ("gain",))
+    if gone:
+        return Verdict("not seen here", {}, gone)
     cells = {}
     for run in results["gain"]:
         for cell in run["cells"]:
@@ -100,15 +118,25 @@ def c11(results):
     numbers |= {f"kl_bits_depth_{depth}_gain_{gain:g}": kl[depth, gain] for depth, gain in cells}
     em_suffers = rank <= RANK and calm > 0 and exploded <= calm / TWICE
     calibration_suffers = np.mean([ratio >= TWICE for ratio in worse]) > 0.5
+    words = (
+        f"with the composite gain the update {'leaves' if em_suffers else 'does not leave'} the E-step, "
+        f"calibration {'falls' if calibration_suffers else 'does not fall'}"
+    )
     if em_suffers and calibration_suffers:
-        return "holds", numbers
+        return Verdict("holds", numbers, words)
     if em_suffers or calibration_suffers:
-        return "holds in part", numbers
+        return Verdict("holds in part", numbers, words)
     against = rank >= -RANK and np.mean([ratio <= 1 for ratio in worse]) > 0.5
-    return ("false" if against else "not seen here"), numbers
+    return Verdict("false" if against else "not seen here", numbers, words)
 
 
 RULES = {"C9": c9, "C10": c10, "C11": c11}
+
+
+def _missing(results, names):
+    """Say which runs lack seeds; empty if none does."""
+    short = [name for name in names if len(results.get(name, [])) < NUM_SEEDS]
+    return f"missing seeds of {', '.join(short)}" if short else ""
 
 
 def _median(values):
