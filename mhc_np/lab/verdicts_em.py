@@ -3,8 +3,8 @@
 Chapter: chapters/08_em.md      Tests: tests/test_verdicts_em.py
 
 A rule takes the saved results, ``{run name: [one result a seed]}`` as `mhc_np.lab.em_runs.load` returns them, and gives
-a `Verdict`. It reads numbers alone. A result that is missing never helps a claim: the verdict is *not seen here*, and the
-words say what is missing.
+a `Verdict`. It reads numbers alone. A result that is missing never helps a claim: the verdict is *not seen here*, and
+the words say what is missing.
 """
 
 import numpy as np
@@ -47,7 +47,8 @@ def c9(results):
     is_em = min(cosines) >= SAME_DIRECTION
     words = (
         f"closed forms {'exact' if numbers['law_error'] <= EXACT else 'wrong'}; the value step "
-        f"{'reinforces' if feeds else 'does not reinforce'} most queries; gradients {'are' if is_em else 'are not'} EM's"
+        f"{'reinforces' if feeds else 'does not reinforce'} most queries; "
+        f"the gradient's directions {'are' if is_em else 'are not'} those of EM"
     )
     if numbers["law_error"] > EXACT:
         return Verdict("false", numbers, words)
