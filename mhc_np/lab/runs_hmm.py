@@ -3,7 +3,8 @@
 Chapter: chapters/04_training.md      Tests: tests/test_runs.py
 
 Nothing in the recipe is special to hidden Markov models but the header: two blocks applied four times over, positions
-as learned score biases (so that longer sequences can be read), Muon for the matrices, exact targets.
+as learned score biases (so that longer sequences can be read), Muon for the matrices, exact targets. What Muon does not
+move, the score biases among it, needs a high rate: at 3e-3 instead of 2e-2 the same error takes twice the steps.
 """
 
 from dataclasses import replace
@@ -12,7 +13,7 @@ from mhc_np.lab.recipe import Run, Training
 from mhc_np.tasks import hmm
 
 MODEL = {"width": 48, "num_layers": 2, "num_loops": 4, "positions": "relative", "num_header": 5}
-TRAINING = Training(num_steps=2400, batch_size=32, optimizer="muon", learning_rate=3e-3, weight_decay=0.01)
+TRAINING = Training(num_steps=2000, batch_size=32, optimizer="muon", learning_rate=2e-2)
 
 
 def changed(run, about, *, task=None, model=None, **training):
@@ -48,7 +49,8 @@ RUNS = {
         batch_size=64,
         average=0.99,
     ),
-    "hmm-soft-adamw": changed(SOFT, "AdamW for the matrices too", optimizer="adamw"),
+    "hmm-soft-slow-biases": changed(SOFT, "3e-3 for what Muon does not move", learning_rate=3e-3),
+    "hmm-soft-adamw": changed(SOFT, "AdamW for the matrices too", optimizer="adamw", learning_rate=3e-3),
     "hmm-soft-untied": changed(SOFT, "six layers of their own", model={"num_layers": 6, "num_loops": 1}),
     **{f"hmm-soft-{header}": with_header(SOFT, header) for header in hmm.HEADERS if header != "mix"},
 }
