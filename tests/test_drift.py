@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mhc_np.dynamics.timescales import settling_step
 from mhc_np.measure.drift import (
+    arrival,
     jensen_shannon_bits,
     map_drift,
     procrustes_distance,
@@ -66,10 +66,10 @@ def test_planted_drift_in_step_is_not_called_attention_first():
     left[-1] = 0
     start, end, values = 0.02 * rng().standard_normal((5, 8, 8)), np.zeros((5, 8, 8)), rng(1).standard_normal((40, 6))
     maps = [causal(end + share * (start - end)) for share in left]
-    attention = settling_step(steps, [map_drift(weights, maps[-1]) for weights in maps])
-    content = settling_step(steps, [procrustes_distance((1 - share) * values, values) for share in left])
-    squared = settling_step(steps, [jensen_shannon_bits(weights, maps[-1])[..., 1:].mean() for weights in maps])
-    assert attention == content
+    attention = arrival(steps, [map_drift(weights, maps[-1]) for weights in maps])
+    content = arrival(steps, [procrustes_distance((1 - share) * values, values) for share in left])
+    squared = arrival(steps, [jensen_shannon_bits(weights, maps[-1])[..., 1:].mean() for weights in maps])
+    assert attention == pytest.approx(content, rel=0.03)
     assert squared < 0.6 * content  # the divergence would have said: attention first
 
 
@@ -78,10 +78,28 @@ def test_planted_drift_in_turn_is_found_in_its_order():
     scores, values = rng().standard_normal((5, 8, 8)), rng(1).standard_normal((40, 6))
     maps = [causal(scores * (1 - np.exp(-step / 10))) for step in steps]
     moved = [values * (1 - np.exp(-step / 200)) @ turn(6, seed=step) for step in steps]
-    attention = settling_step(steps, [map_drift(weights, maps[-1]) for weights in maps])
-    content = settling_step(steps, [procrustes_distance(points, moved[-1]) for points in moved])
+    attention = arrival(steps, [map_drift(weights, maps[-1]) for weights in maps])
+    content = arrival(steps, [procrustes_distance(points, moved[-1]) for points in moved])
     assert 15 < attention < 40
-    assert 350 < content < 700
+    assert content == pytest.approx(200 * np.log(10), rel=0.05)
+
+
+def test_arrival_of_a_planted_decay_lies_between_snapshots():
+    steps = np.unique([0, *np.geomspace(1, 10_000, 40).astype(int)])
+    for time in (7.0, 60.0, 700.0):
+        distance = np.exp(-steps / time)
+        distance[-1] = 0
+        assert arrival(steps, distance) == pytest.approx(time * np.log(10), rel=0.06)
+        assert arrival(steps, distance, share=0.5) < arrival(steps, distance, share=0.9)
+
+
+def test_arrival_is_for_good_and_refuses_what_has_no_answer():
+    assert 3 < arrival([0, 1, 2, 3, 7], [1.0, 0.05, 0.04, 0.3, 0.0]) < 7  # it was there, and left again
+    assert np.isnan(arrival([0, 1], [0.0, 0.0]))
+    assert np.isnan(arrival([0, 1], [1.0, 0.5]))
+    assert np.isnan(arrival([0, 1], [np.inf, 0.0]))
+    with pytest.raises(ValueError, match="arrival: want rising steps"):
+        arrival([0, 0], [1.0, 0.0])
 
 
 def test_procrustes_sees_growth_and_noise_and_no_rotation_reflection_or_shift():

@@ -41,7 +41,8 @@ def arrivals(routing, content):
 def test_what_is_moved_first_arrives_first(routing, content):
     _, done = arrivals(routing, content)
     assert (done["routing_distance"] < done["content_distance"]) == (routing < content)
-    assert done["routing_distance"] == next(s for s in STEPS if np.exp(-s / routing) <= 0.1)
+    assert done["routing_distance"] == pytest.approx(routing * np.log(10), rel=0.2)
+    assert done["content_distance"] == pytest.approx(content * np.log(10), rel=0.2)
     if routing > content:  # values hang on the content parameters of the layers below, maps on both
         assert done["value_drift"] < done["map_drift"]
 
@@ -58,8 +59,8 @@ def test_distances_end_at_zero_and_begin_at_one_for_parameters():
 def test_in_step_the_divergence_runs_ahead_of_its_root():
     """All parameters at one pace: blocks arrive together, and the second-order curve would have said maps first."""
     found, done = arrivals(40.0, 40.0)
-    assert done["routing_distance"] == done["content_distance"]
-    assert done["map_divergence"] <= done["map_drift"]
+    assert done["routing_distance"] == pytest.approx(done["content_distance"])
+    assert done["map_divergence"] < done["map_drift"]
     late = STEPS.index(128)
     left = {name: found[name][late] / found[name][0] for name in ("map_drift", "map_divergence_bits")}
     assert left["map_divergence_bits"] == pytest.approx(left["map_drift"] ** 2, rel=0.3)
@@ -67,7 +68,7 @@ def test_in_step_the_divergence_runs_ahead_of_its_root():
 
 def test_a_curve_that_never_moves_has_no_arrival():
     found, _ = arrivals(10.0, 10.0)
-    assert settled({**found, "map_drift": [0.0] * len(STEPS)})["map_drift"] is None
+    assert np.isnan(settled({**found, "map_drift": [0.0] * len(STEPS)})["map_drift"])
 
 
 def test_snapshots_are_read_in_the_order_of_steps(tmp_path):

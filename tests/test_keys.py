@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from planted import TASK, V, counting
 
-from mhc_np.lab.keys import MARKS, keys_and_queries, of_hypotheses
+from mhc_np.lab.keys import MARKS, _judged, keys_and_queries, of_hypotheses
+from mhc_np.measure.manifold import spearman
 from mhc_np.models import ModelConfig, init
 from mhc_np.tasks import bijection, hmm
 
@@ -47,9 +48,30 @@ def test_planted_alignment_is_found_in_its_head_and_grows_with_the_evidence():
     found = look(config, params)
     assert (found["best"]["layer"], found["best"]["head"]) == (1, 0)
     assert found["best"]["alignment"] > found["best"]["null"]["high"] + 0.1
-    assert found["best"]["grows"] == pytest.approx(1)
+    assert np.all(np.diff(found["best"]["by_position"]) > 0)
     assert found["best"]["positions"].tolist() == [0, 2, 4]
     assert found["best"]["by_position"][0] == pytest.approx(0, abs=1e-9)
+    assert np.isnan(found["best"]["per_sharpness"][0])  # before any evidence all hypotheses are alike
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_a_belief_that_only_sharpens_is_no_growing_alignment(grows):
+    """Queries that turn to the truth by the same degree at every position, or by more and more; the belief sharpens."""
+    count, positions, n = 400, 12, 4
+    truth = rng().integers(n, size=count)
+    sharp = np.linspace(0.1, 0.9, positions)[:, None]
+    belief = sharp * np.eye(n)[truth][:, None] + (1 - sharp) / n
+    degree = np.linspace(0.1, 1.5, positions)[:, None] if grows else 1.0
+    queries = degree * np.eye(n)[truth][:, None] + 0.5 * rng(1).standard_normal((count, positions, n))
+    keys = np.broadcast_to(np.eye(n), (count, n, n))
+    found = _judged(queries, keys, belief, slice(0, count), np.arange(positions), rng(2))
+    assert spearman(found["by_position"], -found["entropy_bits"]) > 0.99
+    assert found["alignment"] > found["null"]["high"]
+    if grows:
+        assert found["grows"] > 0.99
+    else:
+        assert abs(found["grows"]) < 0.9
+        assert np.ptp(found["per_sharpness"]) < 0.1 * np.mean(found["per_sharpness"])
 
 
 def test_a_network_that_has_not_learned_gives_the_null_answer():

@@ -120,7 +120,8 @@ def test_c5(results, wanted):
 def manifold(pc1=0.9, spearman=0.95, r_squared=0.95, inside=0.8, by_position=0.5, cost=0.5, random=0.01):
     points = {"pc1_share": pc1, "spearman": spearman, "r_squared": r_squared}
     points |= {"spearman_within": inside, "by_position": by_position}
-    axes = {"attention": {"entropy": 0.0, "random": [0.0, 0.0]}, "stream": {"entropy": cost, "random": [0.0, random]}}
+    idle = {"random": [0.0, 0.0], "shuffled": [0.0, 0.0]}
+    axes = {"attention": {**idle, "entropy": 0.0}, "stream": {**idle, "entropy": cost, "shuffled": [0.0, random]}}
     return {"prior_bits": PRIOR, "manifold": {"points": points, "axes": axes}}
 
 
@@ -136,7 +137,7 @@ def with_lstm(result):
         (manifold(inside=None), "holds in part"),
         (manifold(inside=0.2), "holds in part"),  # knows the position alone
         (manifold(cost=0.02), "holds in part"),  # inert
-        (manifold(random=0.3), "holds in part"),  # no more than a random axis
+        (manifold(random=0.3), "holds in part"),  # no more than a control
         (manifold(cost=None), "holds in part"),
         (manifold(random=None), "holds in part"),
         (manifold(pc1=0.4, spearman=0.95, cost=0.0), "holds in part"),

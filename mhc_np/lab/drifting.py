@@ -3,9 +3,9 @@
 Chapter: chapters/09_frame_precision.md      Tests: tests/test_drifting.py
 Symbols: α_ij -> map_drift, values v_j -> value_drift, attention outputs -> output_drift, KL(p || q) -> kl_bits
 
-Every distance ends at zero and is of first order (see `mhc_np.measure.drift`). "Done" is the first snapshot from which
-nine tenths of the way stay behind. The control is what the parameters themselves do: if W_Q and W_K arrive before W_V
-and W_O by as much as maps arrive before values, the maps add nothing.
+Every distance ends at zero and is of first order (see `mhc_np.measure.drift`). A thing has arrived when nine tenths of
+the way stay behind it. The control is what the parameters themselves do: if W_Q and W_K arrive before W_V and W_O by as
+much as maps arrive before values, the maps add nothing.
 """
 
 from pathlib import Path
@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from mhc_np.autodiff import flatten
-from mhc_np.dynamics.timescales import settling_step
 from mhc_np.lab.ablate import mean_kl_bits
 from mhc_np.lab.value_manifold import describe, labelled
 from mhc_np.learn import load
@@ -73,15 +72,12 @@ def curves(shots, config, *, inputs, exact):
 def settled(found):
     """Return the step at which each curve is nine tenths done; for the calibration, of the root of its KL.
 
-    The root, since KL is of second order where the answer is near. ``None`` for a curve that starts where it ends.
+    The root, since KL is of second order where the answer is near. NaN for a curve that starts where it ends.
     """
     root = np.sqrt(found["kl_bits"])
     distances = {name: np.asarray(found[name]) for name in DISTANCES} | {"calibration": np.abs(root - root[-1])}
     distances["map_divergence"] = np.asarray(found["map_divergence_bits"])
-    return {
-        name: settling_step(found["step"], curve) if curve[0] > 0 and np.isfinite(curve).all() else None
-        for name, curve in distances.items()
-    }
+    return {name: drift.arrival(found["step"], curve) for name, curve in distances.items()}
 
 
 def unrolling(shots, config, *, inputs, exact):

@@ -88,9 +88,11 @@ def keys_and_queries(params, config, *, inputs, exact, marks, rng):
         ``cosine`` and ``cosine_centred`` (mean absolute cosines of the hypotheses' keys), ``alignment`` (with the
         belief, on the first half of the sequences), ``query_key_cosine`` (mean over all pairs of sources and queries,
         signed), and ``attention_entropy`` (mean of the labelled rows, as a share of log2 of the number of sources).
-        ``best``: the layer and head with the largest alignment on the first half, judged on the second: ``alignment``,
-        ``null`` (mean, low, high with beliefs of other sequences), ``by_position``, ``entropy_bits`` by position, and
-        ``grows``, the rank correlation of the alignment with −entropy over positions.
+        ``best``: the layer and head with the largest alignment on the first half, judged on the second:
+        ``alignment``, ``null`` (mean, low, high with beliefs of other sequences), ``by_position``, ``entropy_bits`` by
+        position; ``per_sharpness``, the alignment over the mean distance of the beliefs from uniform (NaN where they
+        are uniform), since a sharper belief alone makes the alignment larger; and ``grows``, its rank correlation with
+        −entropy over positions.
     """
     seen = trace(params, config, inputs=inputs)[1]
     at = np.flatnonzero(~np.isnan(exact[0, :, 0]))
@@ -129,13 +131,17 @@ def _judged(queries, keys, belief, judge, at, rng):
     by_position = geometry.belief_alignment(queries, keys, belief).mean(axis=0)
     null = geometry.shuffled_alignment(queries, keys, belief, rng, num_draws=100)
     entropy = entropy_bits(belief).mean(axis=0)
+    sharpness = np.sqrt(((belief - 1 / belief.shape[-1]) ** 2).sum(axis=-1)).mean(axis=0)
+    says = sharpness > 1e-9
+    per_sharpness = np.where(says, by_position / np.where(says, sharpness, 1.0), np.nan)
     return {
         "alignment": by_position.mean(),
         "null": {"mean": null.mean(), "low": np.quantile(null, LOW), "high": np.quantile(null, HIGH)},
         "positions": at,
         "by_position": by_position,
         "entropy_bits": entropy,
-        "grows": spearman(by_position, -entropy),
+        "per_sharpness": per_sharpness,
+        "grows": spearman(per_sharpness[says], -entropy[says]),
     }
 
 

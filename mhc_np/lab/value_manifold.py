@@ -3,9 +3,11 @@
 Chapter: chapters/06_geometry.md      Tests: tests/test_value_manifold.py
 Symbols: attention outputs of the last layer at labelled positions -> points (N, D), H(p) -> entropy (N,)
 
-An axis is *used* if the answers suffer when points are moved to the mean along it, and suffer more than from a random
-direction. Three axes could be "the entropy axis", and all are tried: the first principal axis, the direction that reads
-the entropy best, and the direction along which points move with the entropy.
+An axis is *used* if the answers suffer when points are moved to the mean along it, and suffer more than from a control.
+Two axes could be "the entropy axis": the direction that reads the entropy best, and the direction along which points
+move with the entropy (if the first principal axis is the entropy's, it is this one). Two kinds of control: directions
+that are uniform on the sphere, and directions along which points move with *shuffled* entropies. The second lie where
+the points vary, as the entropy's does; many an axis is costly for no better reason than that.
 """
 
 import numpy as np
@@ -19,8 +21,8 @@ from mhc_np.models import replace, trace
 from mhc_np.models.tokens import embed_tokens
 from mhc_np.ops import linear, lstm
 
-NUM_RANDOM = 16
-ENTROPY_AXES = ("pc1", "readout", "covariance")
+NUM_CONTROLS = 16  # of each kind
+CONTROLS, ENTROPY_AXES = ("random", "shuffled"), ("readout", "covariance")
 
 
 def describe(points, entropy, position):
@@ -59,13 +61,15 @@ def describe(points, entropy, position):
 
 
 def candidate_axes(points, entropy, rng):
-    """Return the directions to take away, name -> (D,): the entropy's, further principal axes, random ones."""
+    """Return the directions to take away, name -> (D,): principal axes, the entropy's, and the controls."""
     centred = points - points.mean(axis=0)
     axes = {f"pc{k + 1}": axis for k, axis in enumerate(manifold.pca(points).axes[:3])}
     axes["readout"] = ridge(points, entropy).weights
     axes["covariance"] = centred.T @ (entropy - entropy.mean())
-    random = manifold.random_axes(NUM_RANDOM, points.shape[1], rng)
-    return axes | {f"random {k}": axis for k, axis in enumerate(random)}
+    for k, axis in enumerate(manifold.random_axes(NUM_CONTROLS, points.shape[1], rng)):
+        axes[f"random {k}"] = axis
+        axes[f"shuffled {k}"] = centred.T @ rng.permutation(entropy - entropy.mean())
+    return axes
 
 
 def axis_costs(points, entropy, exact, predict, rng):
@@ -86,18 +90,19 @@ def axis_costs(points, entropy, exact, predict, rng):
     -------
     dict
         Bits a label above the whole network: one number each for ``pc1``, ``pc2``, ``pc3``, ``readout``,
-        ``covariance``; a list for ``random``; for ``entropy`` the largest of the three that could be its axis.
+        ``covariance``; lists for ``random`` and ``shuffled``; for ``entropy`` the larger of the two that could be its
+        axis.
     """
     mean, whole = points.mean(axis=0), mean_kl_bits(exact, predict(lambda rows: rows))
-    costs = {"random": []}
+    costs = {kind: [] for kind in CONTROLS}
     for name, axis in candidate_axes(points, entropy, rng).items():
-        if not np.linalg.norm(axis) > 0:  # nothing varies with the entropy: nothing to take away
-            costs[name] = 0.0
-            continue
-        without = predict(lambda rows, axis=axis: manifold.project_out(rows, axis, about=mean))
-        bits = mean_kl_bits(exact, without) - whole
-        if name.startswith("random"):
-            costs["random"].append(bits)
+        bits = 0.0  # if nothing varies with the entropy, there is nothing to take away
+        if np.linalg.norm(axis) > 0:
+            without = predict(lambda rows, axis=axis: manifold.project_out(rows, axis, about=mean))
+            bits = mean_kl_bits(exact, without) - whole
+        kind = name.split()[0]
+        if kind in CONTROLS:
+            costs[kind].append(bits)
         else:
             costs[name] = bits
     return costs | {"entropy": max(costs[name] for name in ENTROPY_AXES)}

@@ -5,6 +5,7 @@ Chapter: chapters/06_geometry.md      Tests: tests/test_verdicts_geometry.py
 The same contract as `mhc_np.lab.verdicts_parts`, whose rules for C3, C4 and C5 are collected here too.
 """
 
+from mhc_np.lab.value_manifold import CONTROLS
 from mhc_np.lab.verdicts import Verdict
 from mhc_np.lab.verdicts_parts import TUNNELS, agree, c3, c4, c5, median, missing, number
 
@@ -14,13 +15,13 @@ ONE_LINE = 0.8  # share of the first axis, as the authors ask in their reproduct
 COORDINATE = 0.9  # rank correlation, and R², of the first coordinate and the entropy
 INSIDE = 0.5  # rank correlation within positions, where the entropy varies there
 USED = 0.05  # share of the prior's bits that the answers lose without the entropy's axis
-OVER_RANDOM = 3.0  # ... and how many times the worst random axis
+OVER_CONTROL = 3.0  # ... and how many times the worst control
 SCATTERED, UNRELATED = 0.5, 0.5  # below both, there is neither a line nor a coordinate
 
 MOST_LAYERS = 0.5  # share of layers, as in the authors' third paper
 GROWS = 0.5  # rank correlation of the alignment with the evidence, over positions
 
-CLEARLY = 1.25  # ratio of steps from which one thing is later than another; snapshots lie a factor of 1.27 apart
+CLEARLY = 1.25  # ratio of steps from which one thing is later than another: about the ratio of two snapshots
 
 
 def c6(results):
@@ -29,9 +30,9 @@ def c6(results):
     Three findings a tunnel, in four seeds of five, on what the last layer's attention writes. *Line*: the first axis
     has 80 % of the variance. *Coordinate*: its rank correlation with the entropy and its R² are .9 or more, and where
     the entropy varies within positions the rank correlation there is .5 or more. *Used*: without the entropy's axis
-    (the costliest of three candidates, at that site or in the last stream) the answers lose 5 % of the prior's bits,
-    and three times what the worst random axis costs. *holds*: all in both tunnels, with the LSTMs' numbers beside them.
-    *holds in part*: one at least. *false*: in both, neither half of the variance on a line nor half of the rank
+    (the costlier of two candidates, at that site or in the last stream) the answers lose 5 % of the prior's bits, and
+    three times what the worst control axis costs there. *holds*: all in both tunnels, with the LSTMs' numbers beside
+    them. *holds in part*: one at least. *false*: in both, neither half of the variance on a line nor half of the rank
     correlation. Else *not seen here*.
     """
     gone = missing(results, (*TUNNELS, *LSTMS))
@@ -45,7 +46,7 @@ def c6(results):
             f"line in {tunnel}": agree(one["pc1_share"] >= ONE_LINE for one in each),
             f"coordinate in {tunnel}": agree(_is_coordinate(one) for one in each),
             f"used in {tunnel}": agree(
-                one["cost"] >= USED and one["cost"] >= OVER_RANDOM * one["random_cost"] for one in each
+                one["cost"] >= USED and one["cost"] >= OVER_CONTROL * one["control_cost"] for one in each
             ),
         }
         nothing.append(agree(one["pc1_share"] < SCATTERED and one["spearman"] < UNRELATED for one in each))
@@ -65,17 +66,17 @@ def _manifold(result):
     """Read the numbers of C6 off one result: of the two sites, the one where the entropy's axis costs more."""
     points, prior = result["manifold"]["points"], number(result["prior_bits"])
     sites = [
-        (number(costs["entropy"]), max(number(cost, broken=float("inf")) for cost in costs["random"]))
+        (number(costs["entropy"]), max(number(c, broken=float("inf")) for kind in CONTROLS for c in costs[kind]))
         for costs in result["manifold"]["axes"].values()
     ]
-    cost, random_cost = (float("nan"), float("nan")) if any(site[0] != site[0] for site in sites) else max(sites)
+    cost, control_cost = (float("nan"), float("nan")) if any(site[0] != site[0] for site in sites) else max(sites)
     # an entropy that the position tells altogether does not vary within positions: nothing to ask there
     fixed = number(points["by_position"]) > 1 - 1e-6
     return {
         **{name: number(points[name]) for name in ("pc1_share", "spearman", "r_squared", "by_position")},
         "inside": 1.0 if fixed else number(points["spearman_within"]),
         "cost": cost / prior,
-        "random_cost": random_cost / prior,
+        "control_cost": control_cost / prior,
     }
 
 
@@ -89,9 +90,10 @@ def c7(results):
     Two findings a tunnel, in four seeds of five. *Frame*: in at least half of the layers the median head's mean
     absolute cosine of the hypotheses' keys, centred, is below the 5 % quantile of as many random vectors, centred too.
     *Align*: the alignment of queries and belief, in the head that a first half of the sequences chose, lies on the
-    other half above the 95 % quantile of the same with other sequences' beliefs, and rises with the evidence (rank
-    correlation .5 over positions). *holds*: all. *holds in part*: one at least. *false*: none, and in both tunnels the
-    cosines are above the 95 % quantile in half of the layers. Else *not seen here*.
+    other half above the 95 % quantile of the same with other sequences' beliefs, and per unit of the beliefs' own
+    sharpness it rises with the evidence (rank correlation .5 over positions). *holds*: all. *holds in part*: one at
+    least. *false*: none, and in both tunnels the cosines are above the 95 % quantile in half of the layers. Else *not
+    seen here*.
     """
     gone = missing(results, TUNNELS)
     if gone:

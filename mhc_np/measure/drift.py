@@ -8,7 +8,8 @@ divergence, which is of second order, comes with its square root: the divergence
 is a ninth of its start and would be called "90 % done", beside a value at the same third that is not. Comparing the two
 would find attention first whatever the network does.
 
-When a curve is done is for `mhc_np.dynamics.timescales.settling_step`.
+`arrival` says when such a curve is nine tenths done; between two snapshots it interpolates, so that two arrivals may
+differ by less than the snapshots do.
 """
 
 import numpy as np
@@ -120,6 +121,45 @@ def relative_distance(now, start, end):
     if whole == 0:
         raise ValueError("relative_distance: want parameters that moved, got the same at start and end")
     return float(left / whole)
+
+
+def arrival(steps, distance, share=0.9):
+    """Return when a distance falls below ``1 − share`` of its first value for good, between snapshots if need be.
+
+    Between the last snapshot that is still too far and the next one the distance is taken to be a straight line over
+    log(1 + step).
+
+    Parameters
+    ----------
+    steps : (M,) ints
+        In rising order.
+    distance : (M,) floats
+        To where the last snapshot is: the last one is 0.
+    share : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        NaN if the first distance is zero, or one is not a number.
+
+    Examples
+    --------
+    >>> round(arrival([0, 1, 3, 7], [1.0, 0.5, 0.2, 0.0]), 3)  # half way from log 4 to log 8
+    4.657
+    """
+    steps, distance = np.asarray(steps, np.float64), np.asarray(distance, np.float64)
+    if distance.shape != steps.shape or distance.ndim != 1 or len(steps) < 2 or (np.diff(steps) <= 0).any():
+        raise ValueError(f"arrival: want rising steps and as many distances, got {steps.shape} and {distance.shape}")
+    if not (np.isfinite(distance).all() and distance[0] > 0):
+        return float("nan")
+    edge = (1 - share) * distance[0]
+    last = np.flatnonzero(distance > edge)[-1]
+    if last == len(steps) - 1:
+        return float("nan")
+    part = (distance[last] - edge) / (distance[last] - distance[last + 1])
+    start, end = np.log1p(steps[last : last + 2])
+    return float(np.expm1(start + part * (end - start)))
 
 
 def _centred_pair(who, points, final):
