@@ -58,11 +58,11 @@ def curves(shots, config, *, inputs, exact):
         ``routing_distance``, ``content_distance``, ``mlp_distance`` of parameters; ``kl_bits``, ``entropy_mae_bits``;
         ``pc1_share``, ``spearman`` of the value manifold.
     """
-    looks = [_look(params, config, inputs, exact) for _, params in shots]
-    first, last = shots[0][1], shots[-1][1]
-    rows = []
-    for (step, params), look in zip(shots, looks, strict=True):
-        row = {"step": step, **_against(look, looks[-1])}
+    first, last, rows = shots[0][1], shots[-1][1], []
+    end = _look(last, config, inputs, exact)
+    for step, params in shots:  # one look at a time: maps of all snapshots together would fill the memory
+        look = _look(params, config, inputs, exact)
+        row = {"step": step, **_against(look, end)}
         row |= {f"{block}_distance": _parameters(params, first, last, names) for block, names in BLOCKS.items()}
         row |= {name: look["described"][name] for name in ("pc1_share", "spearman")}
         rows.append(row | {name: look[name] for name in ("kl_bits", "entropy_mae_bits")})
@@ -90,8 +90,12 @@ def unrolling(shots, config, *, inputs, exact):
         the axes of its own snapshot, turned to lie as the last ones do; ``pc1_share``, ``spearman``.
     """
     chosen = np.unique(np.linspace(0, len(shots) - 1, NUM_FRAMES).round().astype(int))
-    frames, looks = [], {k: _look(shots[k][1], config, inputs, exact) for k in chosen}
-    points, entropy, position = looks[chosen[-1]]["labelled"]
+    kept = ("labelled", "described")
+    looks = {}
+    for k in chosen:
+        look = _look(shots[k][1], config, inputs, exact)
+        looks[k] = {name: look[name] for name in kept}
+    frames, (points, entropy, position) = [], looks[chosen[-1]]["labelled"]
     some = np.linspace(0, len(points) - 1, min(NUM_POINTS, len(points))).astype(int)
     last = manifold.pca(points).coordinates[:, :2]
     for k in chosen:

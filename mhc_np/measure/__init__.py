@@ -3,7 +3,19 @@
 Chapter: chapters/04_training.md      Tests: tests/test_calibration.py
 """
 
-from mhc_np.measure import calibration, gains, labels, memory, power_law, reliability
+from mhc_np.measure import (
+    calibration,
+    drift,
+    gains,
+    geometry,
+    labels,
+    manifold,
+    memory,
+    power_law,
+    probes,
+    refinement,
+    reliability,
+)
 from mhc_np.measure.calibration import (
     entropy_bits,
     entropy_mae_bits,
@@ -14,14 +26,19 @@ from mhc_np.measure.calibration import (
 
 __all__ = [
     "calibration",
+    "drift",
     "entropy_bits",
     "entropy_mae_bits",
     "entropy_mae_of_means_bits",
     "gains",
+    "geometry",
     "kl_bits",
     "labels",
+    "manifold",
     "memory",
     "power_law",
+    "probes",
+    "refinement",
     "reliability",
     "total_variation",
 ]
