@@ -62,7 +62,9 @@ def _parser():
     check.add_argument("--write-golden", type=Path, metavar="FILE", help="write the golden vectors to a file, and stop")
     bench = command("bench", bench_one, "time ours beside eager PyTorch, where that is installed")
     bench.add_argument(
-        "name", choices=["step", "rules"], help="step: one training step at three sizes; rules: what makes it fast"
+        "name",
+        choices=["step", "rules", "sinkhorn", "connections"],
+        help="one training step at three sizes; what makes it fast; Sinkhorn alone; a step on wide streams",
     )
     bench.add_argument("--keep", action="store_true", help="save the result to chapters/results, for the book")
     return parser
@@ -126,11 +128,13 @@ def check_all(arguments):
 
 def bench_one(arguments):
     """Time and print."""
-    from mhc_np.lab import bench, bench_rules
+    from mhc_np.lab import bench, bench_connections, bench_rules, bench_sinkhorn
 
     measure, report = {
         "step": (bench.bench_step, bench.report),
         "rules": (bench_rules.bench_rules, bench_rules.report),
+        "sinkhorn": (bench_sinkhorn.bench, bench_sinkhorn.report),
+        "connections": (bench_connections.bench_connections, bench_connections.report),
     }[arguments.name]
     result = measure()
     print(report(result))
