@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from mhc_np.autodiff import flatten
+from mhc_np.lab import results
 from mhc_np.lab.cases import CASES
-from mhc_np.lab.cli import main
+from mhc_np.lab.cli import is_as_named, main
 from mhc_np.learn import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,9 +37,8 @@ def test_run_ends_with_one_line_of_json_and_show_reads_it(capsys):
     assert list(last) == ["run", "seed", "params", "steps", "seconds", "metrics"]
     assert (last["run"], last["seed"], last["steps"]) == ("bijection-v5-soft", 3, 20)
     assert {"entropy_mae_bits", "kl_bits"} <= set(last["metrics"])
-    assert Path("runs/bijection-v5-soft/seed-3/result.json").exists()
     assert main(["show", "bijection-v5-soft"]) == 0
-    assert "runs/bijection-v5-soft/seed-3/result.json" in capsys.readouterr().out
+    assert "runs/bijection-v5-soft/seed-3,model.width=8" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,24 @@ def test_run_ends_with_one_line_of_json_and_show_reads_it(capsys):
         (["run", "bijection-v5-soft", "--set", "model.width=7"], "a width that 2 heads divide, got 7"),
         (["run", "bijection-v5-soft", "--set", "training.targets=firm"], "want targets in"),
         (["run", "bijection-v5-soft", "--set", "task.num_symbols=1"], "num_symbols >= 2, got 1"),
-        (["run", "bijection-v5-soft", "--set", "training.num_steps=many"], "want a number, as 1200"),
-        (["run", "bijection-v5-soft", "--set", "training.learning_rate=fast"], "want a number, as 0.005"),
+        (["run", "bijection-v5-soft", "--set", "training.num_steps=many"], "want a value like 1200"),
+        (["run", "bijection-v5-soft", "--set", "training.learning_rate=fast"], "want a value like 0.005"),
+        (["run", "bijection-v5-soft", "--set", "training.num_steps=2.5"], "want a value like 1200"),
+        (["run", "bijection-v5-soft", "--set", "training.num_steps=True"], "want a value like 1200"),
+        (["run", "bijection-v5-soft", "--set", "training.average=1.0"], "want average in [0, 1), got 1.0"),
+        (
+            ["run", "bijection-v5-soft", "--set", "training.learning_rate=-1"],
+            "want learning_rate in [0, 1e+06), got -1",
+        ),
+        (["run", "bijection-v5-soft", "--set", "training.warmup=7"], "want warmup in [0, 1), got 7"),
+        (
+            ["run", "bijection-v5-soft", "--set", "training.num_reused=-1"],
+            "num_reused to be a whole number, at least 0",
+        ),
+        (["run", "bijection-v5-soft", "--set", "model.scheme=nope"], "want a scheme among"),
+        (["run", "bijection-v5-soft", "--set", "model.num_outputs=9"], "did you mean"),
+        (["run", "bijection-v5-soft", "--set", "model.final_norm=7"], "want a value like True"),
+        (["run", "bijection-v5-soft", "--keep", "--set", "model.width=8"], "--keep is for runs as they are named"),
         (["run", "bijection-v5-soft", "--seed", "-1"], "seed that is not negative"),
     ],
 )
@@ -64,12 +80,35 @@ def test_what_cannot_be_done_is_one_line_exit_code_2_and_nothing_written(words, 
     assert list(Path().iterdir()) == []
 
 
-def test_a_finished_run_of_other_settings_is_not_overwritten(capsys):
+def test_a_variant_has_a_folder_of_its_own_and_no_part_in_the_figure(capsys):
     assert main(["run", "bijection-v5-soft", *TINY]) == 0
-    saved = Path("runs/bijection-v5-soft/seed-0/result.json").read_bytes()
-    assert main(["run", "bijection-v5-soft", *TINY, "--set", "training.num_steps=21"]) == 2
+    folder = "seed-0,model.width=8,training.num_sequences=16,training.num_steps=20"
+    saved = Path("runs/bijection-v5-soft", folder, "result.json")
+    before = saved.read_bytes()
+    assert main(["run", "bijection-v5-soft", *TINY, "--set", "training.num_steps=21", "--out", str(saved.parent)]) == 2
     assert "is of another run" in capsys.readouterr().err
-    assert Path("runs/bijection-v5-soft/seed-0/result.json").read_bytes() == saved
+    assert saved.read_bytes() == before
+    assert not is_as_named(results.load(saved))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"run": "x"}', b"\xff\xfe"])
+def test_a_damaged_result_is_one_line_and_exit_code_2(text, capsys):
+    file = Path("runs/bijection-v5-soft/seed-0/result.json")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    for command in ("run", "show"):
+        assert main([command, "bijection-v5-soft"]) == 2
+        said = capsys.readouterr().err
+        assert "not a saved result" in said
+        assert said.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_is_one_line_and_exit_code_2(capsys):
+    Path("taken").write_text("")
+    assert main(["run", "bijection-v5-soft", *TINY, "--out", "taken"]) == 2
+    Path("run/checkpoint.npz").mkdir(parents=True)
+    assert main(["run", "bijection-v5-soft", *TINY, "--out", "run"]) == 2
+    assert capsys.readouterr().err.count("mhc_np: ") == 2
 
 
 @pytest.mark.slow
@@ -111,4 +150,12 @@ def test_check_names_every_operation_and_reads_another_implementations_file(caps
     capsys.readouterr()
     assert main(["check", "theirs.npz"]) == 1
     assert "wrong sign" in capsys.readouterr().out
-    assert main(["check", "missing.npz"]) == 2
+    capsys.readouterr()
+    Path("list.json").write_text("[1]")
+    Path("junk.npz").write_text("no archive")
+    for file in ("missing.npz", "list.json", "junk.npz", "notes.txt"):
+        assert main(["check", file]) == 2
+        said = capsys.readouterr().err
+        assert file in said
+        assert said.count("\n") == 1
+        assert "pickle" not in said

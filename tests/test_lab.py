@@ -8,6 +8,7 @@ import pytest
 
 from mhc_np.autodiff import flatten
 from mhc_np.lab import results
+from mhc_np.lab.cli import is_as_named
 from mhc_np.lab.experiment import UsageError, carry_out
 from mhc_np.lab.runs import RUNS, Run, Training
 from mhc_np.learn import CheckpointError, load
@@ -122,6 +123,12 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path, monkeypatch):
     a, b = (load(tmp_path / name / "checkpoint.npz")[0]["params"] for name in ("whole", "cut"))
     for path, leaf in flatten(a).items():
         assert leaf.tobytes() == flatten(b)[path].tobytes(), path
+
+
+@pytest.mark.parametrize("name", [path.name for path in results.KEPT.iterdir() if path.name in RUNS])
+def test_what_is_kept_is_what_its_name_stands_for_today(name):
+    for result in results.load_kept(name):
+        assert is_as_named(result), f"{name}, seed {result['seed']}: the recipe has changed since; run it again"
 
 
 @pytest.mark.parametrize("name", RUNS)

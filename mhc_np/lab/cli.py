@@ -30,7 +30,7 @@ def main(argv=None):
         arguments.command(arguments)
     except CheckFailed:
         return 1  # what is wrong has been said
-    except (UsageError, CheckpointError, FileNotFoundError) as error:
+    except (UsageError, CheckpointError, results.ResultError, FloatingPointError, OSError) as error:
         print(f"mhc_np: {error}", file=sys.stderr)
         return 2
     return 0
@@ -79,9 +79,14 @@ def list_runs(arguments):
 def run_one(arguments):
     """Carry out a run and print its numbers."""
     run = _with_settings(_find(arguments.name), arguments.set)
-    out = arguments.out or results.OWN / arguments.name / f"seed-{arguments.seed}"
+    folder = ",".join([f"seed-{arguments.seed}", *sorted(arguments.set)]).replace("/", "_")
+    out = arguments.out or results.OWN / arguments.name / folder
     if arguments.seed < 0:
         raise UsageError(f"want a seed that is not negative, got {arguments.seed}")
+    if arguments.keep and arguments.set:
+        raise UsageError(
+            "--keep is for runs as they are named: leave out --set, or give the variant a name in lab/runs"
+        )
     result = carry_out(arguments.name, run, arguments.seed, out, fresh=arguments.fresh)
     if arguments.keep:
         results.save(results.KEPT / arguments.name / f"seed-{arguments.seed}.json", result)
@@ -100,7 +105,10 @@ def show_run(arguments):
     if arguments.figure:
         from mhc_np.lab.plots_runs import draw_results
 
-        draw_results([result for _, result in found], arguments.figure)
+        as_named = [result for _, result in found if is_as_named(result)]
+        if not as_named:
+            raise UsageError(f"no saved results of {arguments.name!r} as it is named; all were made with --set")
+        draw_results(as_named, arguments.figure)
         print(f"drawn: {arguments.figure}")
 
 
@@ -160,8 +168,7 @@ def _find(name):
 
 
 def _nearest(word, known):
-    close = difflib.get_close_matches(word, known, n=3, cutoff=0.3)
-    return f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(known)}"
+    return f"did you mean {', '.join(difflib.get_close_matches(word, known, n=3, cutoff=0))}?"
 
 
 def _with_settings(run, assignments):
@@ -178,8 +185,8 @@ def _with_settings(run, assignments):
             value = text
         attribute = section if section == "training" else f"{section}_settings"
         old, settled = getattr(run, attribute), getattr(_configs(run)[section], name)
-        if isinstance(settled, int | float) and not isinstance(value, int | float):
-            raise UsageError(f"--set {assignment}: want a number, as {settled!r}")
+        if not _is_like(value, settled):
+            raise UsageError(f"--set {assignment}: want a value like {settled!r}")
         try:
             new = replace(old, **{name: value}) if section == "training" else {**old, name: value}
             run = replace(run, **{attribute: new})
@@ -189,9 +196,24 @@ def _with_settings(run, assignments):
     return run
 
 
+def _is_like(value, settled):
+    """Say whether a value is of the kind that stands there now; a whole number may stand for any number."""
+    kind = type(settled)
+    return type(value) is kind or (kind is float and type(value) is int)
+
+
 def _configs(run):
     return {"task": run.task_config(), "model": run.model_config(), "training": run.training}
 
 
+def is_as_named(result):
+    """Say whether a saved result is of the run that its name stands for today."""
+    run = RUNS.get(result["run"])
+    named = run and {"name": result["run"], "seed": result["seed"], **run.described()}
+    return result["config"] == results.plain(named)
+
+
 def _keys(run):
-    return [f"{section}.{field.name}" for section, config in _configs(run).items() for field in fields(config)]
+    """Name what can be set: all but the sizes that a model takes over from its task."""
+    keys = [f"{section}.{field.name}" for section, config in _configs(run).items() for field in fields(config)]
+    return [key for key in keys if key not in {f"model.{name}" for name in run.sizes()}]

@@ -13,6 +13,7 @@ branch). Inputs of your own may be put in the file too: what is wanted is comput
 """
 
 import json
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,9 +142,13 @@ def _of_case(name, flat):
 def _load(path):
     """Read a flat file of either kind."""
     path = Path(path)
-    if path.suffix == ".json":
-        return {key: np.array(value) for key, value in json.loads(path.read_text(encoding="utf-8")).items()}
-    if path.suffix != ".npz":
+    if path.suffix not in (".json", ".npz"):
         raise ValueError(f"check_file: want a .npz or .json file, got {path}")
-    with np.load(path, allow_pickle=False) as archive:
-        return {key: archive[key] for key in archive.files}
+    try:
+        if path.suffix == ".json":
+            given = json.loads(path.read_text(encoding="utf-8"))
+            return {key: np.array(value) for key, value in given.items()}
+        with np.load(path, allow_pickle=False) as archive:
+            return {key: archive[key] for key in archive.files}
+    except (ValueError, AttributeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"check_file: {path} is not a {path.suffix} file of named arrays") from error

@@ -10,6 +10,13 @@ from dataclasses import asdict, dataclass, field
 from mhc_np.models import MODELS
 from mhc_np.tasks import TASKS
 
+# What counts, and the least of it; and the ranges [least, below) of what does not count.
+LEAST = {"num_steps": 1, "batch_size": 1, "num_evaluations": 3, "num_sequences": 1, "num_reused": 0, "num_snapshots": 0}
+RANGES = {
+    **dict.fromkeys(("learning_rate", "matrix_rate", "weight_decay"), (0, 1e6)),
+    **dict.fromkeys(("beta_2", "average", "warmup"), (0, 1)),
+}
+
 
 @dataclass(frozen=True)
 class Training:
@@ -61,10 +68,15 @@ class Training:
         for name, known in {"targets": ("soft", "hard"), "optimizer": ("adamw", "muon")}.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"Training: want {name} in {known}, got {getattr(self, name)!r}")
-        for name in ("num_steps", "batch_size", "num_evaluations", "num_sequences"):
-            if getattr(self, name) < (3 if name == "num_evaluations" else 1):
-                raise ValueError(f"Training: want a larger {name} than {getattr(self, name)}")
-        if self.num_snapshots and self.num_snapshots < 3:
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise ValueError(f"Training: want {name} to be a whole number, at least {least}, got {value!r}")
+        for name, (least, below) in RANGES.items():
+            value = getattr(self, name)
+            if not least <= value < below:
+                raise ValueError(f"Training: want {name} in [{least:g}, {below:g}), got {value!r}")
+        if 0 < self.num_snapshots < 3:
             raise ValueError(f"Training: want num_snapshots to be 0, or 3 and more, got {self.num_snapshots}")
 
 
@@ -85,24 +97,28 @@ class Run:
             raise ValueError(f"Run: want num_reused = 0 for the task {self.task!r}; only bijections can be re-used")
 
     def described(self):
-        """Return the record as a dict; one that keeps no snapshots is the run it was before there were any."""
+        """Return the record as a dict; one without snapshots or re-use is the run it was before there were any."""
         record = asdict(self)
-        if not self.training.num_snapshots:
-            del record["training"]["num_snapshots"]
+        for name in ("num_reused", "num_snapshots"):
+            if not record["training"][name]:
+                del record["training"][name]
         return record
 
     def task_config(self):
         """Return the task's frozen config."""
         return TASKS[self.task].Config(**self.task_settings)
 
-    def model_config(self):
-        """Return the model's frozen config, fitted to the task."""
+    def sizes(self):
+        """Return what a model must know of its task."""
         task = self.task_config()
         features = getattr(task, "num_features", None)
-        sizes = {
+        return {
             "num_inputs": features or task.num_ids,
             "num_outputs": task.num_outputs,
             "num_positions": task.num_positions,
             "embedder": "features" if features else "ids",
         }
-        return MODELS[self.model].Config(**{**sizes, **self.model_settings})
+
+    def model_config(self):
+        """Return the model's frozen config, fitted to the task."""
+        return MODELS[self.model].Config(**{**self.sizes(), **self.model_settings})

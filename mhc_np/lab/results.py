@@ -18,6 +18,7 @@ from mhc_np import __version__
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "chapters" / "results"  # committed: what the book shows
 OWN = Path("runs")  # ignored: what a reader runs
+NEEDED = ("run", "seed", "params", "steps", "seconds", "metrics", "config")
 
 
 def plain(value, digits=6):
@@ -47,20 +48,25 @@ def save(path, result):
     os.replace(temporary, path)
 
 
+class ResultError(ValueError):
+    """A file that cannot be read as a saved result. The message names it and the way out."""
+
+
 def load(path):
-    """Read a result.
+    """Read a result. It is plain text without a digest: whoever edits it makes it say something else.
 
     Raises
     ------
-    ValueError
+    ResultError
         Naming the file, if it is not one.
     """
     try:
         result = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: not a saved result ({error}); remove it to run again") from error
-    if not isinstance(result, dict) or "run" not in result or "config" not in result:
-        raise ValueError(f"{path}: not a saved result of a named run; move it away to run again")
+    except (ValueError, OSError) as error:
+        raise ResultError(f"{path}: not a saved result ({error}); move it away to run again") from error
+    missing = [name for name in NEEDED if name not in result] if isinstance(result, dict) else NEEDED
+    if missing:
+        raise ResultError(f"{path}: not a saved result of a named run (no {missing[0]!r}); move it away to run again")
     return result
 
 

@@ -6,6 +6,8 @@ Symbols: D -> width, L -> num_layers, H -> num_heads, n -> num_streams
 
 from dataclasses import dataclass
 
+from mhc_np.connections.schemes import lookup
+
 POSITIONS = ("absolute", "relative", "rotary", "none")
 HEADS = ("untied", "tied")
 EMBEDDERS = ("ids", "features")
@@ -83,8 +85,13 @@ class ModelConfig:
                 raise ValueError(f"ModelConfig: want {name} in {known}, got {getattr(self, name)!r}")
         sizes = ("num_inputs", "num_outputs", "num_positions", "width", "num_layers", "num_loops", "num_heads")
         for name in (*sizes, "mlp_ratio", "max_distance", "num_streams"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
                 raise ValueError(f"ModelConfig: want {name} to be a whole number above 0, got {getattr(self, name)!r}")
+        if type(self.num_header) is not int or self.num_header < 0:
+            raise ValueError(f"ModelConfig: want num_header to be a whole number, 0 or more, got {self.num_header!r}")
+        if not isinstance(self.final_norm, bool):
+            raise ValueError(f"ModelConfig: want final_norm to be True or False, got {self.final_norm!r}")
+        lookup("ModelConfig", self.scheme, self.num_streams)
         if self.width % self.num_heads:
             raise ValueError(f"ModelConfig: want a width that {self.num_heads} heads divide, got {self.width}")
         if self.positions == "rotary" and self.width // self.num_heads % 2:
