@@ -181,3 +181,39 @@ def test_trees_round_trip_and_name_their_trouble():
         tree_map(lambda a, b: a, tree, {"a": 1, "b": {"c": 2}})
     with pytest.raises(ValueError, match="without '/'"):
         flatten({"a/b": 1})
+
+
+def test_the_checker_walks_the_same_tape_twice_and_watches_the_cotangent():
+    def into_cache(d_out, x):
+        gradient = 2 * x * d_out
+        x *= 0
+        return (gradient,)
+
+    def into_cotangent(d_out, x):
+        d_out *= 2
+        return (x * d_out,)
+
+    def square(x):
+        return x * x
+
+    x = rng().standard_normal(3)
+    for backward, words in ((into_cache, "into its cache"), (into_cotangent, "into the cotangent")):
+        impure = define_vjp(lambda x: (x * x, x.copy()), backward)
+        assert words in str(check_op(impure, square, x, rng=rng()))
+
+
+def test_the_checker_does_not_pass_what_it_has_not_tested():
+    wrong = define_vjp(lambda x: (x * x, x), lambda d_out, x: (99 * x * d_out,))
+    assert "nothing was tested" in str(check_op(wrong, lambda x: x * x, np.zeros(3), rng=rng()))
+    assert "nothing was tested" in str(check_op(lambda: np.ones(2), lambda: np.ones(2), rng=rng()))
+    for bad in (np.ones(3, np.float32), np.ones((0, 4)), [1.0], 1.0):
+        with pytest.raises(ValueError, match="check_op: want argument 0 to be a float64 array with entries, got"):
+            check_op(anp.sin, anp.sin, bad, rng=rng())
+
+
+def test_a_large_entry_hides_no_small_one():
+    scale = np.array([1e6, 1e-6, 1.0, 1.0])
+    slip = np.array([2e6, 3e-6, 2.0, 2.0])
+    op = define_vjp(lambda x: (scale * x * x, x), lambda d_out, x: (slip * x * d_out,))
+    verdict = check_op(op, lambda x: scale * x * x, np.array([1.0, 2.0, 3.0, 4.0]), rng=rng())
+    assert "wrong in its smaller entries: at (1,)" in str(verdict)
