@@ -3,9 +3,16 @@
 Chapter: chapters/03_tasks.md      Tests: tests/test_tasks_bijection.py
 """
 
-from mhc_np.tasks import bijection, hmm, recall, regression
+from mhc_np.tasks import bijection, hmm, marked_token, recall, regression, sticky_chain
 from mhc_np.tasks.base import Batch
 
-TASKS = {"bijection": bijection, "hmm": hmm, "recall": recall, "regression": regression}
+TASKS = {
+    "bijection": bijection,
+    "hmm": hmm,
+    "recall": recall,
+    "regression": regression,
+    "sticky_chain": sticky_chain,
+    "marked_token": marked_token,
+}
 
-__all__ = ["TASKS", "Batch", "bijection", "hmm", "recall", "regression"]
+__all__ = ["TASKS", "Batch", "bijection", "hmm", "marked_token", "recall", "regression", "sticky_chain"]
