@@ -57,7 +57,7 @@ def check_op(op, reference, *arrays, rng, **static):
     Raises
     ------
     ValueError
-        If an argument is not a float64 array with entries.
+        If there is no argument, or one that is not a float64 array with entries.
 
     Examples
     --------
@@ -65,6 +65,8 @@ def check_op(op, reference, *arrays, rng, **static):
     >>> print(check_op(cube, cube, np.array([1.0, 2.0]), rng=np.random.default_rng(0)))
     right: the value and the gradient of 1 argument agree with the definition and with finite differences
     """
+    if not arrays:
+        raise ValueError("check_op: want at least one array to differentiate in, got none")
     for argnum, array in enumerate(arrays):
         if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not array.size:
             got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
@@ -100,13 +102,19 @@ def check_op(op, reference, *arrays, rng, **static):
         if not np.array_equal(got, walk(d_out)):
             return Check(False, f"{name} changes when the tape is walked again: the backward writes into its cache")
         tested = tested or np.any(by_definition)
-    if not tested:
-        return Check(False, "nothing was tested: every gradient is zero here; move the point")
+    if not tested and _moves_elsewhere(reference, arrays, cotangent, rng, static):
+        return Check(False, "nothing was tested: every gradient is zero here, and not elsewhere; move the point")
     count = f"{len(arrays)} argument{'s' if len(arrays) != 1 else ''}"
     return Check(
         True,
         f"right: the value and the gradient of {count} agree with the definition and with finite differences",
     )
+
+
+def _moves_elsewhere(reference, arrays, cotangent, rng, static):
+    """Say whether the definition has a gradient at another point, or is constant."""
+    moved = [array + rng.standard_normal(array.shape) for array in arrays]
+    return any(np.any(_tape(reference, moved, argnum, static)(cotangent)) for argnum in range(len(arrays)))
 
 
 def _tape(function, arrays, argnum, static):
