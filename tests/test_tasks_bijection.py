@@ -162,11 +162,69 @@ def test_arguments_are_not_changed():
         ({"num_symbols": 1}, "want num_symbols >= 2, got 1"),
         ({"num_symbols": 4, "num_pairs": 5}, "want 1 <= num_pairs <= num_symbols = 4, got 5"),
         ({"num_symbols": 4, "num_pairs": 0}, "got 0"),
+        ({"num_symbols": 2.5}, "want num_symbols to be a whole number, got 2.5"),
+        ({"num_symbols": 4, "num_pairs": True}, "want num_pairs to be a whole number, got True"),
+        ({"num_symbols": "4"}, "want num_symbols to be a whole number, got '4'"),
     ],
 )
 def test_bad_sizes(kwargs, message):
     with pytest.raises(ValueError, match=message):
         Config(**kwargs)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ([[2, 4, 0, 4, 1]], r"ids of values \(odd positions\) in 3 .. 5, none twice in a row, got \[4, 4\] in row 0"),
+        ([[2, 4, 0, 5, 1], [2, 4, 0, 1, 1]], r"ids of values .* got \[4, 1\] in row 1"),  # a key in a value's place
+        ([[2, 4, 0, 6, 1]], r"ids of values .* got \[4, 6\]"),
+        ([[2, 4, 2, 5, 1]], r"ids of keys \(even positions\) in 0 .. 2, .* got \[2, 2, 1\]"),
+        ([[2, 4, 0, 5, 3]], r"ids of keys .* got \[2, 0, 3\]"),
+        ([[-1, 4, 0, 5, 1]], r"ids of keys .* got \[-1, 0, 1\]"),
+        ([[2, 4, 0]], r"want inputs \(B, 5\), got \(1, 3\)"),
+        ([2, 4, 0, 5, 1], r"want inputs \(B, 5\), got \(5,\)"),
+        ([[2.0, 4.0, 0.0, 5.0, 1.0]], r"as whole numbers .* got float64"),
+    ],
+)
+def test_posterior_of_an_impossible_sequence_is_refused(tokens, message):
+    with pytest.raises(ValueError, match=f"bijection: .*{message}"):
+        posterior(Config(num_symbols=3), Batch(np.array(tokens), None, None))
+
+
+def test_posterior_reads_inputs_alone():
+    config = Config(num_symbols=4)
+    batch = sample(config, np.random.default_rng(13), batch_size=3)
+    np.testing.assert_array_equal(posterior(config, Batch(batch.inputs, None, None)), posterior(config, batch))
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "message"),
+    [
+        ([[0, 0, 1]], [[0, 1, 2]], r"want keys in 0 .. 2, none twice in a row, got \[0, 0, 1\] in row 0"),
+        ([[0, 1, 3]], [[0, 1, 2]], r"want keys .* got \[0, 1, 3\]"),
+        ([[0, 1, 2]], [[0, 1, 1]], r"want values .* got \[0, 1, 1\]"),
+        ([[0, 1, 2]], [[0, 1, -1]], r"want values .* got \[0, 1, -1\]"),
+        ([[0, 1, 2]], [[0, 1]], r"one shape \(B, at least 3\), got \(1, 3\) and \(1, 2\)"),
+        ([[0, 1]], [[0, 1]], r"one shape \(B, at least 3\), got \(1, 2\)"),
+        ([[0.5, 1, 2]], [[0, 1, 2]], "want keys as whole numbers .* got float64"),
+        ([0, 1, 2], [0, 1, 2], r"want keys as whole numbers .* got int64 \(3,\)"),
+    ],
+)
+def test_pairs_that_no_bijection_holds_are_refused(keys, values, message):
+    with pytest.raises(ValueError, match=f"bijection: .*{message}"):
+        encode(Config(num_symbols=3), keys, values)
+
+
+@pytest.mark.parametrize("rows", [[[0, 1, 1]], [[0, 1, 3]], [[0, 1]], [[0.0, 1.0, 2.0]]])
+def test_only_bijections_are_presented(rows):
+    with pytest.raises(ValueError, match="bijection: want bijections"):
+        present(Config(num_symbols=3), np.random.default_rng(0), rows)
+
+
+def test_narrow_integers_do_not_wrap():
+    config = Config(num_symbols=100)
+    order = np.arange(100, dtype=np.int8)[None]
+    assert encode(config, order, order).inputs[0, 1::2].tolist() == list(range(100, 199))
 
 
 def test_tasks_keep_one_interface():

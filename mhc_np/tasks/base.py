@@ -45,3 +45,36 @@ def require(condition, message):
     """Raise ``ValueError(message)`` unless ``condition`` holds."""
     if not condition:
         raise ValueError(message)
+
+
+def distinct_rows(want, rows, ids, columns=None):
+    """Return ``rows`` as int64 (B, columns), once it is sure that each row holds different ids of a range.
+
+    Parameters
+    ----------
+    want : str
+        How the error begins: who wants what.
+    rows : array_like of int, shape (B, columns)
+    ids : range
+    columns : int, optional
+        How many; any number by default.
+
+    Examples
+    --------
+    >>> distinct_rows("task: want keys", [[0, 2], [1, 1]], range(3))
+    Traceback (most recent call last):
+    ValueError: task: want keys in 0 .. 2, none twice in a row, got [1, 1] in row 1
+    """
+    rows = np.asarray(rows)
+    require(
+        rows.ndim == 2 and rows.dtype.kind in "iu" and columns in (None, rows.shape[-1]),
+        f"{want} as whole numbers (B, {columns or 'pairs'}), got {rows.dtype} {rows.shape}",
+    )
+    ordered = np.sort(rows, axis=1)
+    bad = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    bad |= ((ordered < ids.start) | (ordered >= ids.stop)).any(axis=1)
+    if bad.any():
+        row = bad.argmax()
+        got = f"got {rows[row].tolist()} in row {row}"
+        raise ValueError(f"{want} in {ids.start} .. {ids.stop - 1}, none twice in a row, {got}")
+    return rows.astype(np.int64, copy=False)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mhc_np.tasks.base import Batch, require
+from mhc_np.tasks.base import Batch, distinct_rows, require
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,13 @@ class Config:
     def __post_init__(self):
         """Check the sizes and resolve the default."""
         V = self.num_symbols
-        require(V >= 2, f"bijection: want num_symbols >= 2, got {V}")
         if self.num_pairs is None:
             object.__setattr__(self, "num_pairs", V)
+        for name in ("num_symbols", "num_pairs"):
+            size = getattr(self, name)
+            whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+            require(whole, f"bijection: want {name} to be a whole number, got {size!r}")
+        require(V >= 2, f"bijection: want num_symbols >= 2, got {V}")
         require(
             1 <= self.num_pairs <= V,
             f"bijection: want 1 <= num_pairs <= num_symbols = {V}, got {self.num_pairs}",
@@ -77,9 +81,16 @@ def present(config, rng, bijections):
 
     Showing the same bijections again is how one asks whether a model remembers the ones it was
     trained on.
+
+    Raises
+    ------
+    ValueError
+        If a row is no bijection.
     """
+    V = config.num_symbols
+    bijections = distinct_rows("bijection: want bijections", bijections, range(V), columns=V)
     keys = draw_bijections(config, rng, len(bijections))  # a random order of V keys is a permutation too
-    return encode(config, keys, np.take_along_axis(np.asarray(bijections), keys, axis=1))
+    return encode(config, keys, np.take_along_axis(bijections, keys, axis=1))
 
 
 def encode(config, keys, values):
@@ -97,6 +108,11 @@ def encode(config, keys, values):
     Batch
         ``inputs`` (B, 2 num_pairs - 1), labels at the even positions 0, 2, 4, ...
 
+    Raises
+    ------
+    ValueError
+        If keys or values repeat in a row, lie outside their range, or are too few.
+
     Examples
     --------
     >>> batch = encode(Config(num_symbols=3), keys=[[2, 0, 1]], values=[[1, 2, 0]])
@@ -106,9 +122,15 @@ def encode(config, keys, values):
     array([1, 2, 0])
     """
     keys, values = (
-        np.asarray(keys)[:, : config.num_pairs],
-        np.asarray(values)[:, : config.num_pairs],
+        distinct_rows(f"bijection: want {name}", rows, range(config.num_symbols))
+        for name, rows in (("keys", keys), ("values", values))
     )
+    require(
+        keys.shape == values.shape and keys.shape[1] >= config.num_pairs,
+        f"bijection: want keys and values of one shape (B, at least {config.num_pairs}), "
+        f"got {keys.shape} and {values.shape}",
+    )
+    keys, values = keys[:, : config.num_pairs], values[:, : config.num_pairs]
     inputs = np.empty((len(keys), config.num_positions), dtype=np.int64)
     inputs[:, 0::2] = keys
     inputs[:, 1::2] = config.num_symbols + values[:, :-1]
@@ -131,12 +153,18 @@ def posterior(config, batch):
     ----------
     config : Config
     batch : Batch
-        Only ``inputs`` is read: the posterior cannot peek at the labels.
+        Only ``inputs`` is read: the posterior cannot peek at the labels. Keys stand at the even
+        positions and values at the odd ones, none of them twice.
 
     Returns
     -------
     np.ndarray, shape (B, T, V), float64
         ``[b, t, v] = p(label = v | inputs[b, :t + 1])`` at keys, NaN at values (no label there).
+
+    Raises
+    ------
+    ValueError
+        If the inputs are no sequences of this task.
 
     Examples
     --------
@@ -147,11 +175,22 @@ def posterior(config, batch):
            [1.   , 0.   , 0.   ]])
     """
     V, num_pairs = config.num_symbols, config.num_pairs
-    values = np.asarray(batch.inputs)[:, 1::2] - V
+    values = _shown_values(config, batch.inputs)
     pair = np.arange(num_pairs)
     used_in = np.full((len(values), V), num_pairs)  # the pair that uses up each value; last: none
     np.put_along_axis(used_in, values, np.broadcast_to(pair[:-1], values.shape), axis=1)
     unused = used_in[:, None, :] >= pair[:, None]  # (B, num_pairs, V), before each pair
-    rows = np.full((*batch.mask.shape, V), np.nan)
+    rows = np.full((len(values), config.num_positions, V), np.nan)
     rows[:, 0::2] = unused / (V - pair)[:, None]
     return rows
+
+
+def _shown_values(config, inputs):
+    """Return the values in ``inputs``, numbered from 0, once it is sure that this task could show these sequences."""
+    V, inputs = config.num_symbols, np.asarray(inputs)
+    require(
+        inputs.ndim == 2 and inputs.shape[1] == config.num_positions,
+        f"bijection: want inputs (B, {config.num_positions}), got {inputs.shape}",
+    )
+    distinct_rows("bijection: want the ids of keys (even positions)", inputs[:, 0::2], range(V))
+    return distinct_rows("bijection: want the ids of values (odd positions)", inputs[:, 1::2], range(V, 2 * V)) - V
