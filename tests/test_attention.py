@@ -84,6 +84,26 @@ def test_a_score_that_is_not_a_number_stays_visible():
     np.testing.assert_allclose(scores[1], 0.5)
 
 
+def test_a_bias_of_minus_infinity_hides_a_pair_and_leaves_finite_gradients():
+    bias = np.zeros((2, 5, 5))
+    bias[:, 3, :3] = -np.inf  # position 3 sees itself alone
+    np.testing.assert_array_equal(attention(Q, K, V, bias, num_heads=2)[:, 3], V[:, 3])
+    slopes = grad(lambda x: (attention(x["q"], x["k"], V, bias, num_heads=2) * Q).sum())({"q": Q, "k": K})
+    assert np.isfinite(slopes["q"]).all()
+    np.testing.assert_allclose(slopes["q"][:, 3], 0, atol=1e-12)
+    assert np.isfinite(slopes["k"]).all()
+
+
+def test_a_bias_that_hides_a_position_from_itself_is_refused():
+    bias = np.zeros((2, 5, 5))
+    bias[1, 3, 3] = -np.inf
+    message = "see itself, got -inf on the diagonal at head 1, position 3; give it"
+    with pytest.raises(ValueError, match=message):
+        attention(Q, K, V, bias, num_heads=2)
+    with pytest.raises(ValueError, match=message):
+        grad(lambda b: attention(Q, K, V, b, num_heads=2).sum())(bias)
+
+
 def planted(change):
     def wrong(d_out, cache):
         return change(*attention_bwd(d_out, cache), cache, d_out)
@@ -117,6 +137,8 @@ def test_planted_faults_are_caught(fault):
     ("arrays", "heads", "message"),
     [
         ((Q, K[:, :4], V), 2, "one shape"),
+        ((Q, K, V), 0, "want num_heads above 0, got 0"),
+        ((Q, K, V), -2, "want num_heads above 0, got -2"),
         ((Q, K, V), 4, "4 heads divide, got 6"),
         ((Q, K, V, np.zeros((2, 4, 5))), 2, r"want bias \(H, T, T\) = \(2, 5, 5\)"),
     ],

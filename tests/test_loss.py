@@ -52,6 +52,19 @@ def test_minus_infinity_is_free_where_the_target_is_zero_and_infinite_where_not(
     np.testing.assert_allclose(d[0, 0], [-0.5, 0.5, 0])
 
 
+@pytest.mark.parametrize("row", [[-np.inf] * 3, [0.0, np.inf, 0.0], [0.0, np.nan, 0.0]])
+@pytest.mark.parametrize("targets", [np.array([[0, 1]]), np.full((1, 2, 3), 1 / 3)], ids=["hard", "soft"])
+def test_a_row_that_is_no_distribution_makes_the_loss_nan(row, targets):
+    logits, mask = np.array([[row, [0.0, 1.0, 2.0]]]), np.ones((1, 2), bool)
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(cross_entropy(logits, targets=targets, mask=mask))
+        d = grad(lambda z: cross_entropy(z, targets=targets, mask=mask))(logits)
+        unread = np.array([[False, True]])
+        assert np.isfinite(cross_entropy(logits, targets=targets, mask=unread))
+    assert np.isnan(d[0, 0]).all()
+    assert np.isfinite(d[0, 1]).all()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_huge_logits_give_finite_value_and_gradient(dtype):
     logits = np.array([[[1e4, -1e4, 0.0]]], dtype)

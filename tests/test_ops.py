@@ -106,6 +106,27 @@ def test_rmsnorm_of_zero_and_constant_rows_is_finite():
     np.testing.assert_allclose(slope[0], [1e3, 2e3, 4e3])  # gain * d_out / sqrt(eps)
 
 
+@pytest.mark.parametrize(("dtype", "huge"), [(np.float32, 1e30), (np.float64, 1e200)])
+def test_rows_whose_squares_overflow_are_nan_not_zero(dtype, huge):
+    x = np.array([[huge, 1.0], [3.0, 4.0]], dtype)
+    for op, second in ((ops.rmsnorm, np.ones(2, dtype)), (ops.normed_linear, np.eye(2, dtype=dtype))):
+        out = op(x, second)
+        assert np.isnan(out[0]).all()
+        np.testing.assert_allclose(out[1], [0.848528, 1.131371], rtol=1e-5)
+        slope = grad(lambda y, op=op, second=second: anp.sum(op(y, second) * np.array([1, 2], dtype)))(x)
+        assert np.isnan(slope[0]).all()
+        assert np.isfinite(slope[1]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gelu_has_its_limits_at_both_ends(dtype):
+    x = np.array([-np.inf, np.finfo(dtype).min, -1e5, -1e4, 1e4], dtype)
+    np.testing.assert_array_equal(ops.gelu(x), [0, 0, 0, 0, 1e4])
+    np.testing.assert_array_equal(grad(lambda y: anp.sum(ops.gelu(y)))(x), [0, 0, 0, 0, 1])
+    assert ops.gelu(np.array([np.inf], dtype)) == np.inf
+    assert np.isnan(ops.gelu(np.array([np.nan], dtype)))
+
+
 def test_gelu_matches_the_exact_normal_form_to_its_stated_error():
     from math import erf
 
@@ -135,6 +156,17 @@ def test_relative_bias_shares_one_row_among_equal_offsets():
     [
         (lambda: ops.linear(np.ones((2, 3)), np.ones((4, 5))), r"linear: want x .* got \(2, 3\)"),
         (lambda: ops.linear(np.ones((2, 3)), np.ones((3, 5)), np.ones(4)), r"want bias \(5,\)"),
+        (lambda: ops.linear(np.ones((2, 0)), np.ones((0, 5))), r"with I > 0, got \(2, 0\) and \(0, 5\)"),
+        (lambda: ops.linear(np.array(1.0), np.ones((1, 5))), r"linear: want x .* got \(\)"),
+        (
+            lambda: ops.linear(np.ones((2, 3), int), np.ones((3, 5))),
+            "linear: want x to be an array .* got int64",
+        ),
+        (lambda: ops.linear(np.ones((2, 3)), np.ones((3, 5), int)), "want weight to be an array of floats, got int64"),
+        (lambda: ops.linear(np.ones((2, 3)), np.ones((3, 5)), np.ones(5, int)), "want bias to be an array of floats"),
+        (lambda: ops.linear([[1.0]], np.ones((1, 5))), "want x to be an array of floats, got a list"),
+        (lambda: ops.relu(np.arange(3)), "relu: want x to be an array of floats, got int64; convert"),
+        (lambda: ops.gelu(np.arange(3)), "gelu: want x to be an array of floats, got int64; convert"),
         (lambda: ops.rmsnorm(np.ones((2, 3)), np.ones(2)), r"rmsnorm: want gain \(3,\)"),
         (lambda: ops.embed(np.ones((2, 3)), ids=np.array([-1])), r"want ids in \[0, 2\), got -1"),
         (lambda: ops.embed(np.ones((2, 3)), ids=np.array([0.5])), "want integer ids"),

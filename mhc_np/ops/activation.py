@@ -8,10 +8,12 @@ import autograd.numpy as anp
 import numpy as np
 
 from mhc_np.autodiff import define_vjp
+from mhc_np.ops.checks import require_floats
 
 # Python floats, so that float32 stays float32.
 SQRT_2_OVER_PI = 0.7978845608028654
 CUBIC = 0.044715
+FLOOR = -1e4  # below it gelu is zero to the last bit, and -inf times zero would be NaN
 
 
 def relu_ref(x):
@@ -22,11 +24,17 @@ def relu_ref(x):
 def relu(x):
     """Return max(x, 0) for each entry; the derivative at 0 is 0.
 
+    Raises
+    ------
+    ValueError
+        If ``x`` is no array of floats.
+
     Examples
     --------
     >>> relu(np.array([-1.0, 0.0, 2.0]))
     array([0., 0., 2.])
     """
+    require_floats("relu", x=x)
     return _relu(x)
 
 
@@ -49,6 +57,13 @@ def gelu_ref(x):
 def gelu(x):
     """Return x·Φ(x) for each entry, Φ in the tanh approximation (error below 5e-4).
 
+    The limits hold: -inf gives 0 with slope 0, and inf gives inf (whose slope is NaN).
+
+    Raises
+    ------
+    ValueError
+        If ``x`` is no array of floats.
+
     References
     ----------
     Hendrycks and Gimpel (2016), Gaussian error linear units.
@@ -58,11 +73,14 @@ def gelu(x):
     >>> gelu(np.array([-10.0, 0.0, 1.0, 10.0])).round(4) + 0.0
     array([ 0.    ,  0.    ,  0.8412, 10.    ])
     """
+    require_floats("gelu", x=x)
     return _gelu(x)
 
 
 def gelu_fwd(x):
     """Return (out, (x, tanh)), reusing one buffer; x*x*x costs a small fraction of x**3."""
+    if not x.min(initial=0) >= FLOOR:
+        x = np.maximum(x, FLOOR)
     tanh = x * x
     tanh *= CUBIC
     tanh += 1

@@ -9,6 +9,7 @@ from math import sqrt
 
 import autograd.numpy as anp
 import numpy as np
+from autograd.tracer import getval
 
 from mhc_np.autodiff import define_vjp
 
@@ -63,7 +64,7 @@ def attention(queries, keys, values, bias=None, *, num_heads):
         Head h owns the columns h·K to (h + 1)·K, where K = D / H.
     bias : (H, T, T) floats, optional
         Added to the scores q·k / sqrt(K); ``bias[h, i, j]`` is for position i attending to j. What stands above the
-        diagonal has no effect.
+        diagonal has no effect. -inf hides j from i; on the diagonal it is refused.
     num_heads : int
         H, a divisor of D.
 
@@ -75,12 +76,12 @@ def attention(queries, keys, values, bias=None, *, num_heads):
     Raises
     ------
     ValueError
-        If the shapes do not fit.
+        If the shapes do not fit, ``num_heads`` is below 1, or the bias hides a position from itself.
 
     Notes
     -----
-    No row is ever fully masked: position i always sees itself. Scores of ±1e4 are safe, since each row's maximum is
-    subtracted before the exponential.
+    No row is ever fully masked: position i always sees itself, whatever the bias hides. Scores of ±1e4 are safe, since
+    each row's maximum is subtracted before the exponential.
 
     References
     ----------
@@ -99,12 +100,21 @@ def attention(queries, keys, values, bias=None, *, num_heads):
         raise ValueError(
             f"attention: want queries, keys, values of one shape (B, T, D), got {shape}, {keys.shape}, {values.shape}"
         )
+    if num_heads < 1:
+        raise ValueError(f"attention: want num_heads above 0, got {num_heads}")
     if shape[-1] % num_heads:
         raise ValueError(f"attention: want a width that {num_heads} heads divide, got {shape[-1]}")
     if bias is None:
         return _attention(queries, keys, values, num_heads=num_heads)
     if bias.shape != (num_heads, shape[1], shape[1]):
         raise ValueError(f"attention: want bias (H, T, T) = {(num_heads, shape[1], shape[1])}, got {bias.shape}")
+    own = np.diagonal(getval(bias), axis1=1, axis2=2)
+    if (own == -np.inf).any():
+        head, position = np.argwhere(own == -np.inf)[0]
+        raise ValueError(
+            "attention: want a bias that lets each position see itself, "
+            f"got -inf on the diagonal at head {head}, position {position}; give it a finite bias there"
+        )
     return _attention(queries, keys, values, bias, num_heads=num_heads)
 
 

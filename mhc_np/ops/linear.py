@@ -8,6 +8,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from mhc_np.autodiff import define_vjp
+from mhc_np.ops.checks import require_floats
 
 
 def linear_ref(x, weight, bias=None):
@@ -33,17 +34,19 @@ def linear(x, weight, bias=None):
     Raises
     ------
     ValueError
-        If the shapes do not fit.
+        If the shapes do not fit, I is 0, or something is no array of floats.
 
     Examples
     --------
     >>> linear(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [10.0, 1.0]]), np.array([0.5, 0.0]))
     array([[21.5,  2. ]])
     """
-    if weight.ndim != 2 or x.shape[-1] != weight.shape[0]:
-        raise ValueError(f"linear: want x (..., I) and weight (I, O), got {x.shape} and {weight.shape}")
+    require_floats("linear", x=x, weight=weight)
+    if weight.ndim != 2 or x.shape[-1:] != weight.shape[:1] or not len(weight):
+        raise ValueError(f"linear: want x (..., I) and weight (I, O) with I > 0, got {x.shape} and {weight.shape}")
     if bias is None:
         return _linear(x, weight)
+    require_floats("linear", bias=bias)
     if bias.shape != weight.shape[1:]:
         raise ValueError(f"linear: want bias {weight.shape[1:]}, got {bias.shape}")
     return _linear(x, weight, bias)

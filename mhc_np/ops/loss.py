@@ -25,6 +25,8 @@ def cross_entropy(logits, *, targets, mask):
     ----------
     logits : (B, T, V) floats
         -inf is a probability of zero: free where the target is zero too, an infinite loss where it is not.
+        A supervised row that holds NaN or +inf, or nothing but -inf, is no distribution: the loss is NaN (as is the
+        gradient in that row alone), and NumPy warns.
     targets : (B, T) ints, or (B, T, V) floats
         *Hard*: the label. *Soft*: a distribution, rows summing to one. What lies outside the mask is not read.
     mask : (B, T) bools

@@ -36,6 +36,11 @@ def rmsnorm(x, gain, eps=EPS):
     ValueError
         If ``gain`` does not fit the last axis of ``x``.
 
+    Notes
+    -----
+    A row whose squares overflow (entries beyond about 1e19 in float32, 1e154 in float64) gives NaN, not zeros: no
+    network in order holds such a row.
+
     References
     ----------
     Zhang and Sennrich (2019), Root mean square layer normalization.
@@ -58,6 +63,7 @@ def rmsnorm_fwd(x, gain, *, eps):
     mean_square /= x.shape[-1]
     mean_square += eps
     scale = 1 / np.sqrt(mean_square)
+    scale[scale == 0] = np.nan  # the squares overflowed: zeros would hide it
     out = x * scale
     out *= gain
     return out, (x, scale, gain)

@@ -40,6 +40,11 @@ def normed_linear(x, weight, bias=None, eps=EPS):
     ValueError
         If the shapes do not fit.
 
+    Notes
+    -----
+    A row whose squares overflow (entries beyond about 1e19 in float32, 1e154 in float64) gives NaN, not zeros: no
+    network in order holds such a row.
+
     References
     ----------
     Xie et al. (2025), mHC: Manifold-constrained hyper-connections, Eq. 14 to 16.
@@ -68,6 +73,7 @@ def normed_linear_fwd(x, weight, bias=None, *, eps):
     scale += eps
     np.sqrt(scale, out=scale)
     np.divide(1, scale, out=scale)
+    scale[scale == 0] = np.nan  # the squares overflowed: zeros would hide it
     product = rows @ weight
     product *= scale
     out = product if bias is None else product + bias
