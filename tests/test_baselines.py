@@ -96,6 +96,23 @@ def test_equal_sizes_are_within_five_percent(name, wanted):
     assert all(abs(num_params(MODELS[name], other) - wanted) >= gap for other in nearer)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_of_another_config_are_refused_by_name(name):
+    model = MODELS[name]
+    sizes = {**SIZES, "width": 8, "num_layers": 1}
+    config = model.Config(**sizes)
+    params = model.init(config, np.random.default_rng(0))
+    deeper = replace(config, num_layers=2)
+    with pytest.raises(ValueError, match=r"logits: want the parameters of this config.*\(missing: blocks/1/.*\); draw"):
+        model.logits(params, deeper, inputs=IDS)
+    with pytest.raises(ValueError, match=r"\(too much: blocks/1/"):  # fewer layers would be run without a word
+        model.logits(model.init(deeper, np.random.default_rng(0)), config, inputs=IDS)
+    with pytest.raises(ValueError, match=r"\(of another shape: head/W_head \(8, 3\) instead of \(8, 2\)\)"):
+        model.logits(params, replace(config, num_outputs=2), inputs=IDS)
+    with pytest.raises(ValueError, match=r"\(missing: embed/table"):
+        model.logits({}, config, inputs=IDS)
+
+
 def test_a_transformers_width_stays_a_multiple_of_its_heads():
     config = MODELS["transformer"].Config(num_inputs=40, num_outputs=20, num_positions=39)
     assert match_width(MODELS["transformer"], config, 60_000, multiple=4).width % 4 == 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mhc_np import ops
-from mhc_np.models.sizes import require_sizes
+from mhc_np.models.sizes import require_params, require_sizes
 from mhc_np.models.tokens import embed_tokens, init_tokens
 
 HEAD_STD = 0.02
@@ -62,6 +62,7 @@ def init(config, rng, dtype=np.float32):
 
 def logits(params, config, *, inputs):
     """Predict at every position from what stands at or before it; arguments as for the Transformer."""
+    require_params(init, params, config)
     hidden = embed_tokens(params["embed"], config, inputs)
     for block in params["blocks"].values():
         part = block["lstm"]

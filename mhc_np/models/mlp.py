@@ -20,7 +20,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from mhc_np import ops
-from mhc_np.models.sizes import require_sizes
+from mhc_np.models.sizes import require_params, require_sizes
 from mhc_np.models.tokens import EMBEDDING_STD, embed_tokens, init_tokens
 
 HEAD_STD = 0.02
@@ -101,6 +101,7 @@ def init(config, rng, dtype=np.float32):
 
 def logits(params, config, *, inputs):
     """Predict at every position from its token, or from all up to it; arguments as for the Transformer."""
+    require_params(init, params, config)
     hidden = embed_tokens(params["embed"], config, inputs)
     length = hidden.shape[1]
     if length > config.num_positions:

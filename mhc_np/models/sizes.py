@@ -4,6 +4,7 @@ Chapter: chapters/04_training.md      Tests: tests/test_baselines.py
 """
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,6 +21,52 @@ def require_sizes(who, config, *names):
             raise ValueError(f"{who}: want {name} to be a whole number above 0, got {value!r}")
     if config.embedder not in ("ids", "features"):
         raise ValueError(f"{who}: want embedder in ('ids', 'features'), got {config.embedder!r}")
+
+
+def require_params(init, params, config):
+    """Refuse parameters that ``init(config, rng)`` could not have drawn.
+
+    Parameters
+    ----------
+    init : callable
+        The model's.
+    params : nested dict of arrays
+    config : the model's config
+
+    Raises
+    ------
+    ValueError
+        Naming what is missing, what is too much, and what has another shape.
+    """
+    wanted = _shapes(init, config)
+    got = {path: leaf.shape for path, leaf in flatten(params).items()}
+    if got == wanted:
+        return
+    other = [
+        f"{path} {got[path]} instead of {wanted[path]}"
+        for path in wanted
+        if got.get(path, wanted[path]) != wanted[path]
+    ]
+    found = {
+        "missing": [path for path in wanted if path not in got],
+        "too much": [path for path in got if path not in wanted],
+        "of another shape": other,
+    }
+    told = "; ".join(f"{what}: {_first(names)}" for what, names in found.items() if names)
+    raise ValueError(
+        f"logits: want the parameters of this config, got others ({told}); draw them with init(config, rng)"
+    )
+
+
+@lru_cache(maxsize=256)
+def _shapes(init, config):
+    """Return the shape of each parameter by path. Drawing them takes milliseconds, so each config is drawn once."""
+    return {path: leaf.shape for path, leaf in flatten(init(config, np.random.default_rng(0))).items()}
+
+
+def _first(names, count=3):
+    """Name the first few, and say how many more there are."""
+    return ", ".join(names[:count]) + (f" and {len(names) - count} more" if len(names) > count else "")
 
 
 def num_params(model, config):

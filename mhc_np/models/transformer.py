@@ -12,6 +12,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from mhc_np import connections, ops
+from mhc_np.models.sizes import require_params
 
 EMBEDDING_STD = 0.5
 HEAD_STD = 0.02
@@ -99,8 +100,9 @@ def logits(params, config, *, inputs, hook=None):
     Raises
     ------
     ValueError
-        If the inputs do not fit the config, or are longer than an absolute position table.
+        If the parameters or inputs do not fit the config, or the inputs are longer than an absolute position table.
     """
+    require_params(init, params, config)
     inputs = np.asarray(inputs)
     wanted = 2 if config.embedder == "ids" else 3
     if inputs.ndim != wanted or (wanted == 3 and inputs.shape[2] != config.num_inputs):
