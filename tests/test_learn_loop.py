@@ -232,7 +232,7 @@ def test_samplers_may_spawn_children(tmp_path):
         (dict(clip_norm=None), "clip_norm"),
         (dict(average=0.0), "average"),
         (dict(eval_steps=(0,)), "eval_steps"),
-        (dict(identity={"task": "hmm"}), "given"),
+        (dict(identity={"task": "hmm"}), "task"),
         (dict(rng=np.random.default_rng(3)), "generator"),
         (dict(params=tree_map(lambda leaf: leaf + 1e-9, start())), "params"),
     ],
@@ -253,6 +253,83 @@ def test_damaged_and_foreign_checkpoints_are_refused(tmp_path):
     save(tmp_path / "run.npz", {}, {})
     with pytest.raises(CheckpointError, match="a checkpoint, but not of a run"):
         train(tmp_path / "run.npz")
+
+
+def refusal(path, **changes):
+    """The words with which a run refuses a checkpoint."""
+    with pytest.raises(CheckpointError) as caught:
+        train(path, **changes)
+    return str(caught.value)
+
+
+def test_another_run_is_told_by_what_was_given_first(tmp_path):
+    path = tmp_path / "run.npz"
+    train(path, identity={"seed": 0, "model": {"width": 16, "scheme": "mhc"}, "kept": [1, 2]})
+    given = {"seed": 3, "model": {"width": 32, "scheme": "mhc"}, "kept": [1, 2], "new": "x"}
+    others = dict(rng=np.random.default_rng(3), params=tree_map(lambda leaf: leaf + 1, start()))
+    told = 'seed: 0 there, 3 here; model/width: 16 there, 32 here; new: null there, "x" here'
+    assert f"another run ({told}; clip_norm: 0.5 there, 0.25 here)" in refusal(
+        path, identity=given, clip_norm=0.25, **others
+    )
+    same = refusal(path, identity={"seed": 0, "model": {"width": 16, "scheme": "mhc"}, "kept": [1, 2]}, **others)
+    assert "another run (generator: " in same  # what was given is alike: then the start is what counts
+    assert "params: " in same
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda arrays, meta: arrays.pop("state"), "want 'state' among its arrays, got"),
+        (lambda arrays, meta: arrays.update(params=np.zeros(3)), r"want nothing at 'params', got float64 \(3,\)"),
+        (lambda arrays, meta: arrays.update(history=np.zeros(3)), "want tables .* in its history, got ndarray"),
+        (lambda arrays, meta: arrays["state"].pop("m"), r"want float64 \(16,\) at 'state/m', got nothing"),
+        (lambda arrays, meta: arrays["state"].update(extra=np.zeros(2)), r"want nothing at 'state/extra', got float64"),
+        (
+            lambda arrays, meta: arrays["params"].update(b_out=np.zeros(5)),
+            r"want float64 \(4,\) at 'params/b_out', got float64 \(5,\)",
+        ),
+        (
+            lambda arrays, meta: arrays["averaged"].update(b_out=np.zeros(4, np.float32)),
+            r"want float64 \(4,\) at 'averaged/b_out', got float32 \(4,\)",
+        ),
+        (lambda arrays, meta: arrays["history"].pop("steps"), "want tables .* in its history, got"),
+        (lambda arrays, meta: arrays["history"]["steps"].update(step=np.zeros(1)), "columns of one length in 'steps'"),
+        (lambda arrays, meta: arrays["history"].update(steps=np.zeros(1)), "columns of one length in 'steps'"),
+        (lambda arrays, meta: meta.pop("generator"), "want 'generator' in its header, got"),
+        (lambda arrays, meta: meta.update(generator={}), "want the state of a PCG64 as 'generator', got another"),
+        (lambda arrays, meta: meta.update(generator=None), "want the state of a PCG64 as 'generator', got another"),
+        (
+            lambda arrays, meta: meta.update(generator=np.random.MT19937(0).state),
+            "want the state of a PCG64 as 'generator', got another",
+        ),
+        (lambda arrays, meta: meta.update(step=None), "want 'step' to count something, got None"),
+        (lambda arrays, meta: meta.update(spawned=-1), "want 'spawned' to count something, got -1"),
+        (lambda arrays, meta: meta.update(diverged_at="6"), "want 'diverged_at' to count something, got '6'"),
+        (lambda arrays, meta: meta.update(seconds=None), "want 'seconds' to be a number, got None"),
+        (lambda arrays, meta: meta.update(identity=[]), "not of a run"),
+    ],
+)
+def test_a_checkpoint_with_a_right_digest_and_wrong_content_is_refused_before_it_is_taken_over(
+    tmp_path, monkeypatch, change, message
+):
+    path, runs = tmp_path / "run.npz", []
+    train(path)
+    arrays, meta = load(path)
+    change(arrays, meta)
+    save(path, arrays, meta)
+    resume = Run.resume
+
+    def watched(run, path):
+        runs.append(run)
+        return resume(run, path)
+
+    monkeypatch.setattr(Run, "resume", watched)
+    rng, params = np.random.default_rng(2), start()
+    with pytest.raises(CheckpointError, match=f"run.npz: .*{message}.*move it away"):
+        train(path, rng=rng, params=params)
+    assert runs[0].params is params
+    assert (runs[0].step, runs[0].seconds, runs[0].history) == (0, 0.0, {"steps": {}, "evaluations": {}})
+    assert rng.bit_generator.state == np.random.default_rng(2).bit_generator.state
 
 
 def breaking(at, value):

@@ -12,6 +12,7 @@ import numpy as np
 
 from mhc_np.autodiff import flatten
 from mhc_np.learn.checkpoint import CheckpointError, digest, load, save, to_json
+from mhc_np.learn.resumable import require_same_run, require_whole
 
 
 class Fit(NamedTuple):
@@ -103,26 +104,17 @@ class Run:
         Raises
         ------
         CheckpointError
-            If it is damaged, or was written by a run that differs in anything that changes the result.
+            If it is damaged, incomplete, or was written by a run that differs in anything that changes the result.
+            The run is then as it was.
         """
         try:
             arrays, meta = load(path)
         except FileNotFoundError:
             return False
-        if "identity" not in meta:
+        if not isinstance(meta, dict) or not isinstance(meta.get("identity"), dict):
             raise CheckpointError(f"{path}: a checkpoint, but not of a run; move it away to start over")
-        theirs = meta["identity"]
-        if theirs != self.identity:
-            names = sorted({*theirs, *self.identity})
-            differing = [name for name in names if theirs.get(name) != self.identity.get(name)]
-            told = "; ".join(
-                f"{name}: {_short(theirs.get(name))} there, {_short(self.identity.get(name))} here"
-                for name in differing
-            )
-            raise CheckpointError(
-                f"{path}: belongs to another run ({told}); "
-                "give this run another folder, or move the file away to start over"
-            )
+        require_same_run(path, meta["identity"], self.identity)
+        require_whole(path, arrays, meta, self)
         self.params, self.averaged, self.state = arrays["params"], arrays["averaged"], arrays["state"]
         self.history = {
             table: {name: column.tolist() for name, column in columns.items()}
@@ -148,9 +140,3 @@ def identify(params, rng, **settings):
 def _num_spawned(rng):
     """Count the children that a generator has spawned so far."""
     return getattr(rng.bit_generator.seed_seq, "n_children_spawned", 0)
-
-
-def _short(value):
-    """Show a value in at most sixty characters."""
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
