@@ -56,15 +56,17 @@ def mix_and_write_fwd(H_res, streams, H_post, update):
     """Return (streams, cache)."""
     weights = np.concatenate([H_res, H_post[..., None]], axis=-1)
     extended = np.concatenate([streams, update[..., None, :]], axis=-2)
-    return weights @ extended, (weights, extended)
+    return weights @ extended, (H_res, streams, H_post, update)  # not the joined copy: it would outlive the pass
 
 
 def mix_and_write_bwd(d_out, cache):
     """Mix the cotangent by the transpose; each weight gets cotangent times stream (eq:mix-vjp, eq:write-vjp)."""
-    weights, extended = cache
-    d_weights = d_out @ np.swapaxes(extended, -1, -2)
-    d_extended = np.swapaxes(weights, -1, -2) @ d_out
-    return d_weights[..., :-1], d_extended[..., :-1, :], d_weights[..., -1], d_extended[..., -1, :]
+    H_res, streams, H_post, update = cache
+    d_H_res = d_out @ np.swapaxes(streams, -1, -2)
+    d_streams = np.swapaxes(H_res, -1, -2) @ d_out
+    d_H_post = (d_out @ update[..., None])[..., 0]
+    d_update = (H_post[..., None, :] @ d_out)[..., 0, :]
+    return d_H_res, d_streams, d_H_post, d_update
 
 
 _mix_and_write = define_vjp(mix_and_write_fwd, mix_and_write_bwd, reference="mix_and_write_ref")
