@@ -14,7 +14,8 @@ import pytest
 from mhc_np.autodiff import flatten
 from mhc_np.lab import results
 from mhc_np.lab.cases import CASES
-from mhc_np.lab.cli import is_as_named, main
+from mhc_np.lab.cli import main
+from mhc_np.lab.settings import is_as_named
 from mhc_np.learn import load
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -8,9 +8,9 @@ import pytest
 
 from mhc_np.autodiff import flatten
 from mhc_np.lab import results
-from mhc_np.lab.cli import is_as_named
 from mhc_np.lab.experiment import UsageError, carry_out
 from mhc_np.lab.runs import RUNS, Run, Training
+from mhc_np.lab.settings import is_as_named
 from mhc_np.learn import CheckpointError, load
 
 TINY = Run(

@@ -4,17 +4,15 @@ Chapter: chapters/04_training.md      Tests: tests/test_cli.py
 """
 
 import argparse
-import ast
-import difflib
 import json
 import sys
-from dataclasses import fields, replace
 from pathlib import Path
 
 from mhc_np.lab import golden, results
 from mhc_np.lab.cases import CASES
 from mhc_np.lab.experiment import UsageError, carry_out
 from mhc_np.lab.runs import RUNS
+from mhc_np.lab.settings import find_run, is_as_named, with_settings
 from mhc_np.learn import CheckpointError
 
 
@@ -78,7 +76,7 @@ def list_runs(arguments):
 
 def run_one(arguments):
     """Carry out a run and print its numbers."""
-    run = _with_settings(_find(arguments.name), arguments.set)
+    run = with_settings(find_run(arguments.name), arguments.set)
     folder = ",".join([f"seed-{arguments.seed}", *sorted(arguments.set)]).replace("/", "_")
     out = arguments.out or results.OWN / arguments.name / folder
     if arguments.seed < 0:
@@ -97,7 +95,7 @@ def run_one(arguments):
 
 def show_run(arguments):
     """Print a run's saved results, a line a seed."""
-    _find(arguments.name)
+    find_run(arguments.name)
     found = results.find(arguments.name)
     if not found:
         raise UsageError(f"no saved results of {arguments.name!r}; make one: python -m mhc_np run {arguments.name}")
@@ -159,61 +157,3 @@ def _print_table(found):
             f"{result['seed']:4} {result['params']:8,} {result['steps']:7,} {result['seconds']:8.1f} "
             f"{metrics['entropy_mae_bits']:9.2g} {metrics['kl_bits']:9.2g}  {path}"
         )
-
-
-def _find(name):
-    if name not in RUNS:
-        raise UsageError(f"no run {name!r}; {_nearest(name, RUNS)}")
-    return RUNS[name]
-
-
-def _nearest(word, known):
-    return f"did you mean {', '.join(difflib.get_close_matches(word, known, n=3, cutoff=0))}?"
-
-
-def _with_settings(run, assignments):
-    """Apply ``section.key=value`` to a run; values are Python literals, or words."""
-    for assignment in assignments:
-        key, equals, text = assignment.partition("=")
-        section, _, name = key.partition(".")
-        known = _keys(run)
-        if not equals or key not in known:
-            raise UsageError(f"--set wants KEY=VALUE, got {assignment!r}; {_nearest(key, known)}")
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            value = text
-        attribute = section if section == "training" else f"{section}_settings"
-        old, settled = getattr(run, attribute), getattr(_configs(run)[section], name)
-        if not _is_like(value, settled):
-            raise UsageError(f"--set {assignment}: want a value like {settled!r}")
-        try:
-            new = replace(old, **{name: value}) if section == "training" else {**old, name: value}
-            run = replace(run, **{attribute: new})
-            _configs(run)  # refuse what cannot be built before anything is written
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"--set {assignment}: {error}") from error
-    return run
-
-
-def _is_like(value, settled):
-    """Say whether a value is of the kind that stands there now; a whole number may stand for any number."""
-    kind = type(settled)
-    return type(value) is kind or (kind is float and type(value) is int)
-
-
-def _configs(run):
-    return {"task": run.task_config(), "model": run.model_config(), "training": run.training}
-
-
-def is_as_named(result):
-    """Say whether a saved result is of the run that its name stands for today."""
-    run = RUNS.get(result["run"])
-    named = run and {"name": result["run"], "seed": result["seed"], **run.described()}
-    return result["config"] == results.plain(named)
-
-
-def _keys(run):
-    """Name what can be set: all but the sizes that a model takes over from its task."""
-    keys = [f"{section}.{field.name}" for section, config in _configs(run).items() for field in fields(config)]
-    return [key for key in keys if key not in {f"model.{name}" for name in run.sizes()}]
