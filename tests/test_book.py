@@ -155,7 +155,7 @@ def cells(tmp_path):
 def test_twin_begins_by_installing_the_package_where_it_is_missing(cells):
     first = "".join(cells[0]["source"])
     assert "%pip install" in first
-    assert twins.REPOSITORY in first
+    assert f"git clone -q --depth 1 {twins.REPOSITORY}" in first
     assert 'find_spec("mhc_np") is None' in first
 
 
