@@ -64,7 +64,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
             (out / file).unlink(missing_ok=True)
         shutil.rmtree(out / "snapshots", ignore_errors=True)
     if (out / "result.json").exists():
-        saved = results.load(out / "result.json")
+        saved = results.load(out / "result.json", results.TRAINING)
         if saved["config"] != config:
             raise UsageError(f"{out / 'result.json'}: is of another run; give --out another folder, or --fresh")
         return saved

@@ -18,7 +18,7 @@ from mhc_np import __version__
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "chapters" / "results"  # committed: what the book shows
 OWN = Path("runs")  # ignored: what a reader runs
-NEEDED = ("run", "seed", "params", "steps", "seconds", "metrics", "config")
+TRAINING = ("run", "seed", "params", "steps", "seconds", "metrics", "config")  # what a training run's result holds
 
 
 def plain(value, digits=6):
@@ -52,8 +52,14 @@ class ResultError(ValueError):
     """A file that cannot be read as a saved result. The message names it and the way out."""
 
 
-def load(path):
+def load(path, needed=("run", "config")):
     """Read a result. It is plain text without a digest: whoever edits it makes it say something else.
+
+    Parameters
+    ----------
+    path : path
+    needed : names
+        Entries that it must have.
 
     Raises
     ------
@@ -64,7 +70,7 @@ def load(path):
         result = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
         raise ResultError(f"{path}: not a saved result ({error}); move it away to run again") from error
-    missing = [name for name in NEEDED if name not in result] if isinstance(result, dict) else NEEDED
+    missing = [name for name in needed if name not in result] if isinstance(result, dict) else needed
     if missing:
         raise ResultError(f"{path}: not a saved result of a named run (no {missing[0]!r}); move it away to run again")
     return result
@@ -73,7 +79,7 @@ def load(path):
 def find(name):
     """Return the saved results of a run, those kept with the book first: a list of (path, result)."""
     paths = [*sorted((KEPT / name).glob("seed-*.json")), *sorted((OWN / name).glob("*/result.json"))]
-    return [(path, load(path)) for path in paths]
+    return [(path, load(path, TRAINING)) for path in paths]
 
 
 def load_kept(name):
@@ -84,7 +90,7 @@ def load_kept(name):
     FileNotFoundError
         If there are none, with the command that makes one.
     """
-    found = [load(path) for path in sorted((KEPT / name).glob("seed-*.json"))]
+    found = [load(path, TRAINING) for path in sorted((KEPT / name).glob("seed-*.json"))]
     if not found:
         raise FileNotFoundError(f"no saved results of {name!r}; make one: python -m mhc_np run {name} --seed 0 --keep")
     return found
