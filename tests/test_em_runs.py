@@ -157,3 +157,15 @@ def test_kept_results_are_complete_small_and_judged():
         json.loads(file.read_text(), parse_constant=pytest.fail)
     for rule in RULES.values():
         assert rule(kept)[0] in VERDICTS
+
+
+@pytest.mark.parametrize("task", SETTINGS)
+def test_kept_sweeps_tried_the_rates_of_their_setting(task):
+    """So that the command under a figure makes the same choice again."""
+    setting = SETTINGS[task]
+    for saved in load()[f"sweep-{task}"]:
+        for name, arm in ARMS.items():
+            tried = tuple(run["rate"] for run in saved["sweep"][name])
+            assert tried == (setting.adamw_rates if arm.adamw else setting.rates)
+        assert saved["config"]["num_steps"] == setting.num_steps
+        assert saved["config"]["num_positions"] == setting.config.num_positions

@@ -14,8 +14,6 @@ from mhc_np.lab.em_setting import Stage
 from mhc_np.learn import AdamW
 
 SWEEP_SEEDS = (100, 101)
-RATES = tuple(float(f"{10 ** (k / 4):.3g}") for k in range(-5, 6))  # .056 to 17.8, in factors of 1.78
-ADAMW_RATES = tuple(float(f"{10 ** (k / 4):.3g}") for k in range(-12, -2))  # .001 to .18
 SAME_RATE_ARMS = ("sgd", "value_x10", "all_x10", "frame_frozen", "readout_x10")
 LOOK_EVERY, LAST_LOOKS = 20, 5
 
@@ -73,7 +71,7 @@ def sweep(setting, seed):
     """Run every arm at every rate; return {"sweep": {arm: [numbers a rate]}}, without the curves."""
     found = {}
     for name, arm in ARMS.items():
-        runs = [run_arm(setting, seed, name, rate) for rate in (ADAMW_RATES if arm.adamw else RATES)]
+        runs = [run_arm(setting, seed, name, rate) for rate in (setting.adamw_rates if arm.adamw else setting.rates)]
         found[name] = [{key: value for key, value in run.items() if key != "curve"} for run in runs]
     return {"sweep": found}
 

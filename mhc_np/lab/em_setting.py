@@ -26,6 +26,8 @@ class Setting:
     half, late : float
         The two targets: the shares of the way from uniform prediction to the Bayes value. One head without a residual
         stream stops at about 0.73 of the way on the sticky chain, so its late target lies below that.
+    rates, adamw_rates : tuple of float
+        What the sweep tries, in factors of 1.78. The marked token was swept first, and more widely than it proved worth.
     """
 
     task: ModuleType
@@ -34,11 +36,40 @@ class Setting:
     num_steps: int
     half: float
     late: float
+    rates: tuple
+    adamw_rates: tuple
+
+
+def quarter_decades(first, last):
+    """Return 10^(first/4) … 10^(last/4), rounded to three digits.
+
+    >>> quarter_decades(0, 4)
+    (1.0, 1.78, 3.16, 5.62, 10.0)
+    """
+    return tuple(float(f"{10 ** (k / 4):.3g}") for k in range(first, last + 1))
 
 
 SETTINGS = {
-    "sticky": Setting(sticky_chain, sticky_chain.Config(num_positions=40), 16, 1200, half=0.5, late=0.65),
-    "marked": Setting(marked_token, marked_token.Config(num_positions=32), 32, 1000, half=0.5, late=0.9),
+    "sticky": Setting(
+        sticky_chain,
+        sticky_chain.Config(num_positions=40),
+        batch_size=16,
+        num_steps=1200,
+        half=0.5,
+        late=0.65,
+        rates=quarter_decades(-5, 5),
+        adamw_rates=quarter_decades(-12, -3),
+    ),
+    "marked": Setting(
+        marked_token,
+        marked_token.Config(num_positions=32),
+        batch_size=32,
+        num_steps=1000,
+        half=0.5,
+        late=0.9,
+        rates=quarter_decades(-8, 6),
+        adamw_rates=quarter_decades(-14, -3),
+    ),
 }
 KEY_WIDTH, VALUE_WIDTH, NUM_HELD_OUT = 10, 15, 64
 
