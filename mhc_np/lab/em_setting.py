@@ -27,7 +27,7 @@ class Setting:
         The two targets: the shares of the way from uniform prediction to the Bayes value. One head without a residual
         stream stops at about 0.73 of the way on the sticky chain, so its late target lies below that.
     rates, adamw_rates : tuple of float
-        What the sweep tries, in factors of 1.78. The marked token was swept first, and more widely than it proved worth.
+        What the sweep tries, in factors of 1.78. The marked token was swept first, and more widely than was of use.
     """
 
     task: ModuleType
