@@ -57,6 +57,16 @@ def test_both_engines_have_the_same_contents():
     assert list(files(config["project"]["toc"])) == contents()
 
 
+def test_no_label_is_defined_twice():
+    """Sphinx would say so too, but only once the whole book is read."""
+    sources = [ROOT / f"{page}.md" for page in contents()]
+    patterns = (r"^:label: *(\S+)", r"^\(([\w:.-]+)\)=$", r"^\$\$ *\(([\w:.-]+)\)", r"^:name: *(\S+)")
+    text = "\n\n".join(path.read_text(encoding="utf-8") for path in sources)
+    found = [name for pattern in patterns for name in re.findall(pattern, text, re.M)]
+    assert len(found) > 100
+    assert sorted({name for name in found if found.count(name) > 1}) == []
+
+
 def test_the_post_build_check_reads_the_same_contents():
     assert check_html.pages_of_contents() == contents()
 
