@@ -50,3 +50,15 @@ def test_baselines_are_of_equal_size_and_budget(name, model):
     ours, theirs = (vars(r.training) for r in (run, baseline))
     assert {key: ours[key] for key in ours if key not in free} == {key: theirs[key] for key in ours if key not in free}
     assert (run.task, run.task_settings) == (baseline.task, baseline.task_settings)
+
+
+@pytest.mark.parametrize("name", runs_baselines.STEPS)
+def test_runs_of_other_lengths_differ_in_nothing_else(name):
+    full = RUNS[name.replace("-v8-soft", "-v8-hard")].training
+    for steps in runs_baselines.STEPS[name]:
+        ours, theirs = vars(RUNS[f"{name}-{steps}-steps"].training), vars(full)
+        assert ours["num_steps"] == steps
+        np.testing.assert_allclose((1 - ours["average"]) * steps, (1 - full.average) * full.num_steps)
+        free = {"num_steps", "average", "targets"}
+        assert {key: ours[key] for key in ours if key not in free} == {k: theirs[k] for k in theirs if k not in free}
+        assert ours["targets"] == name.rsplit("-", 1)[1]

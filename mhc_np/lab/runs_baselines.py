@@ -29,6 +29,11 @@ RATES = {  # the best of the sweep; where that is the grid's largest, the next l
     "hmm-soft": {"lstm": 1e-2, "mlp": 1e-2, "context_mlp": 1e-2},
     "recall": {"lstm": 1e-2},
 }
+STEPS = {  # beside the full run's; those on exact targets keep the recipe of the labels, so that nothing else differs
+    "bijection-v8-hard": (500, 1000, 2000, 8000),
+    "bijection-v8-soft": (500, 1000, 2000, 4000),
+    "bijection-v20-hard": (3750, 7500, 15_000),
+}
 
 RECALL = Run(
     "sixteen pairs, all asked for",
@@ -60,7 +65,11 @@ def named_runs(others):
     for name, run in compared.items():
         for model in WIDTHS[name]:
             runs[f"{name}-{model}"] = baseline(run, name, model, learning_rate=RATES[name][model])
-    runs.update({f"bijection-v8-hard-{steps}-steps": _steps(V8_HARD, steps) for steps in (500, 1000, 2000, 8000)})
+    labels = {"bijection-v8-hard": V8_HARD, "bijection-v20-hard": others["bijection-v20-hard"]}
+    for name, run in labels.items():
+        runs.update({f"{name}-{steps}-steps": _steps(run, steps) for steps in STEPS[name]})
+    exact = replace(V8_HARD, training=replace(V8_HARD.training, targets="soft"))
+    runs.update({f"bijection-v8-soft-{steps}-steps": _steps(exact, steps) for steps in STEPS["bijection-v8-soft"]})
     runs.update({f"bijection-v8-hard-reused-{count}": _reused(V8_HARD, count) for count in (32, 4096)})
     return runs
 
@@ -74,7 +83,12 @@ def baseline(run, name, model, **training):
 
 
 def _steps(run, num_steps):
-    return replace(run, about=f"the same in {num_steps} steps", training=replace(run.training, num_steps=num_steps))
+    """Return the run with other steps; warm-up, decay and average take the same shares of it."""
+    recipe = run.training
+    average = round(1 - (1 - recipe.average) * recipe.num_steps / num_steps, 6)
+    kind = "sampled labels" if recipe.targets == "hard" else "exact targets"
+    about = f"{run.task_settings['num_symbols']} symbols, {kind}, {num_steps} steps"
+    return replace(run, about=about, training=replace(recipe, num_steps=num_steps, average=average))
 
 
 def _reused(run, count):
