@@ -11,6 +11,7 @@ from mhc_np.measure.geometry import (
     mean_absolute_cosine,
     random_baseline,
     shuffled_alignment,
+    simplex_gap,
 )
 
 
@@ -42,6 +43,21 @@ def test_noise_lies_inside_its_own_baseline_and_on_one_side_of_the_other(centred
     assert 0.85 < np.mean((low < found) & (found < high)) < 0.95
     other = np.median(random_baseline(n, d, rng(4), centred=not centred))  # differing in centring alone misleads
     assert np.mean(found < other if not centred else found > other) > 0.85
+
+
+def test_few_keys_need_the_gap_to_a_simplex():
+    """Five hypotheses in twelve dimensions, as in the hidden Markov model: a perfect frame passes for chance."""
+    n, d = 5, 12
+    frame, random = orthogonal(n, d), rng().standard_normal((2000, n, d))
+    low = np.quantile(random_baseline(n, d, rng(), centred=True, num_draws=4000), 0.05)
+    assert mean_absolute_cosine(frame, centred=True) == pytest.approx(1 / (n - 1))
+    assert mean_absolute_cosine(frame, centred=True) > low  # so this measure cannot find a frame here
+    assert simplex_gap(7 * frame + 3) == pytest.approx(0, abs=1e-12)
+    assert simplex_gap(random).min() > 0.05
+    nearly = frame + 0.05 * rng(1).standard_normal((n, d))
+    assert simplex_gap(nearly) < np.quantile(simplex_gap(random), 0.05)
+    assert simplex_gap(rng(2).standard_normal((n, 1)) * rng(3).standard_normal(d)) > 0.9
+    assert np.isnan(simplex_gap(np.ones((4, 8))))
 
 
 def test_the_baseline_has_the_known_values():
@@ -110,6 +126,7 @@ def test_queries_that_love_one_key_whatever_is_believed_are_told_by_the_shuffle(
     [
         (lambda: cosines(np.ones(3)), r"cosines: want vectors \(..., n, d\), got shape \(3,\)"),
         (lambda: mean_absolute_cosine(np.ones((1, 3))), "want at least two vectors"),
+        (lambda: simplex_gap(np.ones((1, 3))), "simplex_gap: want at least two vectors"),
         (lambda: belief_alignment(np.ones((2, 3)), np.eye(3), np.ones((2, 2))), r"= \(..., 2, 3\), got \(2, 2\)"),
     ],
 )

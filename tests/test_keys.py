@@ -33,6 +33,8 @@ def test_planted_orthogonal_keys_are_below_the_baseline_and_planted_copies_above
     assert row["cosine"][0] < found["baseline"]["low"]
     assert row["cosine"][1] > found["baseline"]["high"]
     assert row["cosine_centred"][0] == pytest.approx(1 / (V - 1))
+    assert row["simplex_gap"][0] == pytest.approx(0, abs=1e-6)
+    assert row["simplex_gap"][1] > found["baseline_gap"]["high"]
     assert (found["baseline"]["n"], found["baseline"]["d"]) == (V, V)
 
 
@@ -49,6 +51,7 @@ def test_planted_alignment_is_found_in_its_head_and_grows_with_the_evidence():
     assert (found["best"]["layer"], found["best"]["head"]) == (1, 0)
     assert found["best"]["alignment"] > found["best"]["null"]["high"] + 0.1
     assert np.all(np.diff(found["best"]["by_position"]) > 0)
+    np.testing.assert_array_equal(found["layers"][1]["by_position"], found["best"]["by_position"])
     assert found["best"]["positions"].tolist() == [0, 2, 4]
     assert found["best"]["by_position"][0] == pytest.approx(0, abs=1e-9)
     assert np.isnan(found["best"]["per_sharpness"][0])  # before any evidence all hypotheses are alike

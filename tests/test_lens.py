@@ -78,6 +78,19 @@ def test_through_depth_counts_one_fall_and_no_rise():
     assert found["sites"][1] == "after attention 0"
 
 
+def test_paths_are_the_beliefs_of_a_few_questions():
+    config, params = counting(num_layers=1)
+    inputs, exact = many()
+    kept = through_depth(params, config, inputs=inputs, exact=exact)["paths"]
+    assert kept["positions"].tolist() == sorted(kept["positions"])
+    assert set(kept["positions"]) == set(np.flatnonzero(~np.isnan(exact[0, :, 0])))
+    judged = exact[30:]
+    np.testing.assert_array_equal(kept["exact"], [judged[k, at] for k, at in enumerate(kept["positions"])])
+    assert np.shape(kept["lens"]) == np.shape(kept["probe"]) == (3, len(kept["positions"]), 3)
+    np.testing.assert_allclose(kept["lens"][-1], kept["exact"], atol=1e-9)
+    assert np.abs(kept["lens"][0] - kept["exact"]).max() > 0.3
+
+
 def test_normalized_rows_have_size_one_and_a_zero_row_stays_zero():
     rows = normalized(np.array([[[[3.0, 4.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]]]]))
     np.testing.assert_allclose((rows**2).mean(axis=-1), [[1, 0]], atol=1e-9)

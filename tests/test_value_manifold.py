@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mhc_np.lab.value_manifold import axis_costs, describe, labelled, of_lstm, of_transformer
+from mhc_np.lab.value_manifold import axis_costs, describe, labelled, of_lstm, of_transformer, sample
 from mhc_np.measure.calibration import entropy_bits, probabilities
 from mhc_np.models import MODELS
 from mhc_np.tasks import hmm
@@ -105,6 +105,17 @@ def test_both_models_are_looked_at_alike_and_a_first_network_uses_no_axis(model,
     assert set(found["axes"]) == ({"attention", "stream"} if model == "transformer" else {"stream"})
     assert all(len(costs["random"]) == 16 for costs in found["axes"].values())
     assert all(abs(costs["entropy"]) < 0.05 for costs in found["axes"].values())
+    assert np.shape(found["sample"]["coordinates"]) == (150, 2)
+    assert model == "lstm" or found["by_layer"] == [found["points"]]
+
+
+def test_the_points_to_draw_lie_as_the_description_says():
+    position = np.arange(N) % 7
+    points = np.outer(rng().standard_normal(N), np.eye(D)[3]) + 0.1 * rng(1).standard_normal((N, D))
+    kept = sample(points, points[:, 3], position, count=50)
+    assert np.abs(np.corrcoef(kept["coordinates"][:, 0], kept["entropy_bits"])[0, 1]) > 0.99
+    assert np.ptp(kept["coordinates"][:, 1]) < np.ptp(kept["coordinates"][:, 0]) / 3
+    assert (kept["position"][0], kept["position"][-1]) == (position[0], position[-1])
 
 
 def test_labelled_rows_keep_their_order():

@@ -84,10 +84,12 @@ def keys_and_queries(params, config, *, inputs, exact, marks, rng):
     -------
     dict
         ``baseline`` and ``baseline_centred``: ``n``, ``d``, ``mean``, ``low``, ``high`` of random vectors (5 % and 95 %
-        quantiles), and ``formula``, sqrt(2 / (π d)). ``layers``: a row for each applied block, with lists by head of
-        ``cosine`` and ``cosine_centred`` (mean absolute cosines of the hypotheses' keys), ``alignment`` (with the
-        belief, on the first half of the sequences), ``query_key_cosine`` (mean over all pairs of sources and queries,
-        signed), and ``attention_entropy`` (mean of the labelled rows, as a share of log2 of the number of sources).
+        quantiles), and ``formula``, sqrt(2 / (π d)); ``baseline_gap`` of their simplex gaps. ``layers``: a row for
+        each applied block, with lists by head of ``cosine``, ``cosine_centred`` (mean absolute cosines of the
+        hypotheses' keys) and ``simplex_gap``, ``alignment`` (with the belief, on the first half of the sequences),
+        ``query_key_cosine`` (mean over all pairs of sources and queries, signed), and ``attention_entropy`` (mean of
+        the labelled rows, as a share of log2 of the number of sources); and ``by_position``, the alignment of the head
+        that the first half chose, on the second half.
         ``best``: the layer and head with the largest alignment on the first half, judged on the second:
         ``alignment``, ``null`` (mean, low, high with beliefs of other sequences), ``by_position``, ``entropy_bits`` by
         position; ``per_sharpness``, the alignment over the mean distance of the beliefs from uniform (NaN where they
@@ -105,6 +107,7 @@ def keys_and_queries(params, config, *, inputs, exact, marks, rng):
         row = {
             "cosine": geometry.mean_absolute_cosine(mean),
             "cosine_centred": geometry.mean_absolute_cosine(mean, centred=True),
+            "simplex_gap": geometry.simplex_gap(mean),
             "query_key_cosine": _causal_mean(geometry.cosine(queries, keys)),
             "attention_entropy": _entropy_share(weights, at),
             "alignment": [],
@@ -113,13 +116,15 @@ def keys_and_queries(params, config, *, inputs, exact, marks, rng):
             heads[layer, head] = queries[:, head, at], each[:, head]
             chosen = (side[fit] for side in (*heads[layer, head], belief))
             row["alignment"].append(float(geometry.belief_alignment(*chosen).mean()))
-        layers.append({"layer": layer, **row})
+        chosen = _best(row["alignment"])
+        judged = (side[judge] for side in (*heads[layer, chosen], belief))
+        layers.append({"layer": layer, **row, "by_position": geometry.belief_alignment(*judged).mean(axis=0)})
     n, d = mean.shape[1:]
-    # a head whose keys or queries are zero has no alignment, and is not the best
-    best = max(heads, key=lambda place: np.nan_to_num(layers[place[0]]["alignment"][place[1]], nan=-np.inf))
+    best = list(heads)[_best([each for row in layers for each in row["alignment"]])]
     return {
         "baseline": _baseline(n, d, rng, centred=False),
         "baseline_centred": _baseline(n, d, rng, centred=True),
+        "baseline_gap": _spread(geometry.simplex_gap(rng.standard_normal((NUM_DRAWS, n, d)))),
         "layers": layers,
         "best": {"layer": best[0], "head": best[1], **_judged(*heads[best], belief, judge, at, rng)},
     }
@@ -136,7 +141,7 @@ def _judged(queries, keys, belief, judge, at, rng):
     per_sharpness = np.where(says, by_position / np.where(says, sharpness, 1.0), np.nan)
     return {
         "alignment": by_position.mean(),
-        "null": {"mean": null.mean(), "low": np.quantile(null, LOW), "high": np.quantile(null, HIGH)},
+        "null": _spread(null),
         "positions": at,
         "by_position": by_position,
         "entropy_bits": entropy,
@@ -147,8 +152,16 @@ def _judged(queries, keys, belief, judge, at, rng):
 
 def _baseline(n, d, rng, *, centred):
     draws = geometry.random_baseline(n, d, rng, centred=centred, num_draws=NUM_DRAWS)
-    found = {"n": n, "d": d, "mean": draws.mean(), "low": np.quantile(draws, LOW), "high": np.quantile(draws, HIGH)}
-    return found | {"formula": geometry.expected_cosine(d)}
+    return {"n": n, "d": d, **_spread(draws), "formula": geometry.expected_cosine(d)}
+
+
+def _spread(draws):
+    return {"mean": draws.mean(), "low": np.quantile(draws, LOW), "high": np.quantile(draws, HIGH)}
+
+
+def _best(alignments):
+    """Return which is the largest; a head whose keys or queries are zero has no alignment, and is not the best."""
+    return int(np.nan_to_num(alignments, nan=-np.inf).argmax())
 
 
 def _causal_mean(cosines):

@@ -15,6 +15,8 @@ from mhc_np.measure.calibration import entropy_bits, probabilities
 from mhc_np.measure.rows import has_posterior
 from mhc_np.models import logits, replace, trace
 
+NUM_PATHS = 8
+
 
 def sites(config):
     """Return the sites of the stream in order: the embedding, then after each sub-layer.
@@ -107,6 +109,27 @@ def readable(found, targets, labelled, penalty=1e-3):
     return shares
 
 
+def paths(exact, beliefs, count=NUM_PATHS):
+    """Pick a few questions, each of another sequence, from the first position to the last; follow their beliefs.
+
+    Parameters
+    ----------
+    exact : (B, T, V) floats
+    beliefs : dict
+        Reader -> (L, B, T, V).
+    count : int
+
+    Returns
+    -------
+    dict
+        ``positions`` (count,), ``exact`` (count, V), and for each reader (L, count, V).
+    """
+    asked = np.flatnonzero(has_posterior(exact).all(axis=0))
+    at = asked[np.linspace(0, len(asked) - 1, min(count, len(exact))).round().astype(int)]
+    rows = np.arange(len(at))
+    return {"positions": at, "exact": exact[rows, at], **{name: each[:, rows, at] for name, each in beliefs.items()}}
+
+
 def through_depth(params, config, *, inputs, exact, tolerance_share=0.02):
     """Follow the belief through the network.
 
@@ -123,7 +146,7 @@ def through_depth(params, config, *, inputs, exact, tolerance_share=0.02):
         ``prior_bits``: what there is to learn. ``sites``: their names. For ``lens`` and ``probe``, judged on the second
         half: ``kl_bits`` by site, ``by_position`` (rows sites, columns positions), and the counts of
         `refinement.count_steps` over sub-layers (``sub_layers``) and over whole blocks (``blocks``).
-        ``entropy_readable``: R² of the exact entropy by site.
+        ``entropy_readable``: R² of the exact entropy by site. ``paths``: a few beliefs themselves.
     """
     found = states(params, config, inputs=inputs)
     judge = probes.split(len(exact))[1]
@@ -137,6 +160,7 @@ def through_depth(params, config, *, inputs, exact, tolerance_share=0.02):
         "prior_bits": bits,
         "sites": [f"{site} {layer}" for site, layer in found],
         "entropy_readable": readable(found, np.nan_to_num(entropy_bits(exact)), labelled),
+        "paths": paths(exact[judge], beliefs),
     }
     for name, belief in beliefs.items():
         kl = refinement.kl_through_depth(exact[judge], belief)

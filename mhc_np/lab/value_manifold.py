@@ -22,6 +22,7 @@ from mhc_np.models.tokens import embed_tokens
 from mhc_np.ops import linear, lstm
 
 NUM_CONTROLS = 16  # of each kind
+NUM_POINTS = 150  # that are kept, to be drawn
 CONTROLS, ENTROPY_AXES = ("random", "shuffled"), ("readout", "covariance")
 
 
@@ -58,6 +59,13 @@ def describe(points, entropy, position):
         "r_squared_within": manifold.r_squared(*inside) if np.abs(inside[1]).max() > 1e-9 else np.nan,
         "by_position": 1 - inside[1].var() / entropy.var() if varies else np.nan,
     }
+
+
+def sample(points, entropy, position, count=NUM_POINTS):
+    """Return some of the points on their first two principal axes, as `describe` takes them: a dict of lists."""
+    some = np.linspace(0, len(points) - 1, min(count, len(points))).round().astype(int)
+    plane = manifold.pca(points).coordinates[some, :2]
+    return {"coordinates": plane, "entropy_bits": entropy[some], "position": position[some]}
 
 
 def candidate_axes(points, entropy, rng):
@@ -114,10 +122,13 @@ def of_transformer(params, config, *, inputs, exact, rng):
     Returns
     -------
     dict
-        ``points``: as from `describe`; ``axes``: for "attention" and "stream", as from `axis_costs`.
+        ``points``: as from `describe`, for the last layer; ``by_layer``: the same for each; ``sample``: points to draw;
+        ``axes``: for "attention" and "stream", as from `axis_costs`.
     """
     seen, last = trace(params, config, inputs=inputs)[1], config.num_applied - 1
-    found = {"axes": {}}
+    written = [labelled(seen["attention", layer], exact) for layer in range(config.num_applied)]
+    by_layer = [describe(*each) for each in written]
+    found = {"points": by_layer[last], "by_layer": by_layer, "sample": sample(*written[last]), "axes": {}}
     fit, judge = split(len(exact))
     for name, site in (("attention", ("attention", last)), ("stream", ("after mlp", last))):
         rows = seen[site] if seen[site].ndim == 3 else reduce(seen[site])
@@ -127,7 +138,7 @@ def of_transformer(params, config, *, inputs, exact, rng):
 
         costs = axis_costs(*labelled(rows[fit], exact[fit])[:2], exact[judge], predict, rng)
         found["axes"][name] = costs
-    return {"points": describe(*labelled(seen["attention", last], exact)), **found}
+    return found
 
 
 def of_lstm(params, config, *, inputs, exact, rng):
@@ -141,7 +152,8 @@ def of_lstm(params, config, *, inputs, exact, rng):
         return probabilities(linear(change(hidden[judge]), params["head"]["W_head"]))
 
     costs = axis_costs(*labelled(hidden[fit], exact[fit])[:2], exact[judge], predict, rng)
-    return {"points": describe(*labelled(hidden, exact)), "axes": {"stream": costs}}
+    points = labelled(hidden, exact)
+    return {"points": describe(*points), "sample": sample(*points), "axes": {"stream": costs}}
 
 
 def labelled(states, exact):

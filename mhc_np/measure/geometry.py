@@ -56,6 +56,26 @@ def mean_absolute_cosine(vectors, *, centred=False):
     return found[..., ~np.eye(n, dtype=bool)].mean(axis=-1)
 
 
+def simplex_gap(vectors):
+    """Return how far n vectors are from an orthogonal frame of equal lengths, (..., n, d) -> (...): 0 if they are one.
+
+    Centred, such a frame is a regular simplex: all its signed cosines are −1 / (n − 1). The gap is their root mean
+    square distance from that. For few vectors it sees what `mean_absolute_cosine` cannot: a simplex has 1 / (n − 1)
+    there, and that is about what five random vectors have.
+
+    >>> float(simplex_gap(3 * np.eye(4) + 1).round(12)), round(float(simplex_gap([[0.0], [1.0], [2.0]])), 3)
+    (0.0, nan)
+    >>> round(float(simplex_gap([[0.0], [1.0], [5.0]])), 3)
+    0.957
+    """
+    found = cosines(vectors, centred=True)
+    n = found.shape[-1]
+    if n < 2:
+        raise ValueError("simplex_gap: want at least two vectors, got one")
+    off = found[..., ~np.eye(n, dtype=bool)] + 1 / (n - 1)
+    return np.sqrt((off * off).mean(axis=-1))
+
+
 def random_baseline(n, d, rng, *, centred=False, num_draws=1000):
     """Return what `mean_absolute_cosine` gives for random vectors: draws in rising order, (num_draws,).
 
