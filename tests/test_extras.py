@@ -38,6 +38,16 @@ def test_the_exact_filter_has_no_error_at_any_length_and_moves_as_it_should():
     assert np.all(np.diff(found["windows"]["kl_bits"]) <= 0)
 
 
+def test_the_sequences_shown_are_the_first_ones():
+    finished = finish(hmm, HMM, windowed)
+    shown = extras.of("hmm", finished, np.random.default_rng(1))["sequences"]
+    for name, rows in (("exact", finished.exact), ("model", finished.predicted)):
+        rows = rows[: extras.NUM_SHOWN, HMM.num_header :]
+        by_hand = -(rows * np.log2(np.where(rows > 0, rows, 1))).sum(axis=-1)
+        np.testing.assert_allclose(shown[f"{name}_entropy_bits"], by_hand, atol=1e-12)
+    assert np.abs(shown["exact_entropy_bits"] - shown["model_entropy_bits"]).max() > 0.01
+
+
 def test_a_filter_with_a_window_of_two_is_found_out():
     found = extras.of("hmm", finish(hmm, HMM, windowed), np.random.default_rng(1))
     assert np.argmin(found["windows"]["model_kl_bits"]) == 1  # the second window, w = 2

@@ -14,6 +14,7 @@ from mhc_np.tasks import bijection, hmm
 WINDOWS = range(1, 9)
 LENGTHS = (1, 1.5, 2, 2.5)  # in units of the horizon of training
 NUM_LONG = 1024
+NUM_SHOWN = 8
 
 
 class Finished(NamedTuple):
@@ -58,12 +59,23 @@ def of_bijection(finished, rng):
 
 
 def of_hmm(finished, rng):
-    """Ask how far a model looks: longer sequences, the filters with a short memory, and older evidence exchanged."""
+    """Ask how far a model looks: longer sequences, the filters with a short memory, and older evidence exchanged.
+
+    Entropies of the first few sequences come with it: their mean over all hides how they rise and fall.
+    """
     return {
+        "sequences": _sequences(finished),
         "lengths": _lengths(finished, rng),
         "windows": _windows(finished),
         "memory": _memory(finished, rng),
     }
+
+
+def _sequences(finished):
+    """Keep the entropies of a few sequences, observation by observation."""
+    rows = slice(NUM_SHOWN), slice(finished.config.num_header, None)
+    answers = {"exact": finished.exact, "model": finished.predicted}
+    return {f"{name}_entropy_bits": calibration.entropy_bits(answer[rows]) for name, answer in answers.items()}
 
 
 def _lengths(finished, rng):
