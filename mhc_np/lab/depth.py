@@ -122,7 +122,7 @@ def through_depth(model, params, config, batch, exact, rng, num_bound=2):
     dict
         ``gradients``: as from `stream_gradients`; ``end_to_end``: the first over the last; ``log10_bound``: the sum of
         log10 of the sub-layers' Jacobian norms on ``num_bound`` sequences, which log10 of ``end_to_end`` on the same
-        sequences, ``log10_few``, cannot exceed; ``jacobians``; ``prior_bits``.
+        sequences, ``log10_few``, cannot exceed; ``gradients_few`` on these; ``jacobians``; ``prior_bits``.
     """
     gradients = stream_gradients(model, params, config, batch)
     few = type(batch)(*(side[:num_bound] for side in batch))
@@ -136,5 +136,6 @@ def through_depth(model, params, config, batch, exact, rng, num_bound=2):
         "jacobians": jacobians,
         "log10_bound": float(bound),
         "log10_few": float(real),
+        "gradients_few": on_few,
         "prior_bits": prior_bits(exact),
     }
