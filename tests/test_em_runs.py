@@ -1,12 +1,13 @@
 """The runs of EM at a tiny size: they run, save what the rules read, and choose rates as they say."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from mhc_np.dynamics.arms import ARMS
-from mhc_np.lab import em_arms, em_control, em_gain, em_laws, em_trace, results
+from mhc_np.lab import em_arms, em_control, em_gain, em_laws, em_runs, em_trace, results
 from mhc_np.lab.em_runs import EM_RUNS, load, main, run_em
 from mhc_np.lab.em_setting import SETTINGS, Stage, smaller
 from mhc_np.lab.verdicts import VERDICTS
@@ -131,14 +132,33 @@ def test_a_run_is_saved_once_and_loaded_after(tmp_path, capsys):
     assert {"run", "seed", "config", "seconds", "versions", "commit", "metrics"} <= set(first)
     assert load(tmp_path)["bayes"] == [first]
     assert load(tmp_path)["laws"] == []
-    main([])
-    assert all(name in capsys.readouterr().out for name in ("laws",))
-    main(["bayes", "--out", str(tmp_path)])
-    assert capsys.readouterr().out.startswith("bayes 0")
+    assert run_em("bayes", 0, tmp_path, fresh=True)["metrics"] == first["metrics"]
+    assert (tmp_path / "bayes-seed-0.json").stat().st_mtime_ns > stamp
 
 
-def test_what_is_missing_is_said(tmp_path):
-    with pytest.raises(FileNotFoundError, match="em_runs sweep-sticky --seed 100"):
+def test_verdicts_are_printed_with_what_is_missing(tmp_path, capsys):
+    main(["verdicts", "--out", str(tmp_path)])
+    assert capsys.readouterr().out.startswith("C9: not seen here (missing seeds of laws")
+    main(["verdicts"])
+    assert re.findall(r"^(C\d+): ", capsys.readouterr().out, re.M) == ["C9", "C10", "C11"]
+
+
+def test_rates_come_from_the_sweeps_beside_a_run_or_else_from_the_books(tmp_path, monkeypatch):
+    """So that a reader can repeat one run without repeating the sweep first."""
+    taken = []
+    monkeypatch.setattr(em_runs.em_arms, "pick", lambda sweeps: taken.append(sweeps))
+    monkeypatch.setattr(em_runs.em_trace, "trace", lambda setting, seed, rates: {"arms": {}})
+    run_em("trace-marked", 0, tmp_path)
+    assert taken[-1] == load()["sweep-marked"]
+    for seed in em_arms.SWEEP_SEEDS:
+        results.save(tmp_path / f"sweep-marked-seed-{seed}.json", {"run": "own", "config": {}})
+    run_em("trace-marked", 1, tmp_path)
+    assert [sweep["run"] for sweep in taken[-1]] == ["own", "own"]
+
+
+def test_what_is_missing_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(em_runs, "KEPT", tmp_path / "none")
+    with pytest.raises(FileNotFoundError, match="python -m mhc_np run sweep-sticky --seed 100"):
         run_em("arms-sticky", 0, tmp_path)
     with pytest.raises(ValueError, match="want one of laws"):
         run_em("sticky", 0, tmp_path)

@@ -8,8 +8,9 @@ import json
 import sys
 from pathlib import Path
 
-from mhc_np.lab import golden, results
+from mhc_np.lab import em_command, golden, results
 from mhc_np.lab.cases import CASES
+from mhc_np.lab.em_runs import EM_RUNS
 from mhc_np.lab.experiment import UsageError, carry_out
 from mhc_np.lab.runs import RUNS
 from mhc_np.lab.settings import find_run, is_as_named, with_settings
@@ -70,12 +71,15 @@ def _parser():
 
 def list_runs(arguments):
     """Print every run with what it is."""
-    for name, run in RUNS.items():
+    for name, run in {**RUNS, **EM_RUNS}.items():
         print(f"{name:24} {run.about}")
 
 
 def run_one(arguments):
     """Carry out a run and print its numbers."""
+    if arguments.name in EM_RUNS:
+        em_command.run(arguments)
+        return
     run = with_settings(find_run(arguments.name), arguments.set)
     folder = ",".join([f"seed-{arguments.seed}", *sorted(arguments.set)]).replace("/", "_")
     out = arguments.out or results.OWN / arguments.name / folder
@@ -94,7 +98,10 @@ def run_one(arguments):
 
 
 def show_run(arguments):
-    """Print a run's saved results, a line a seed."""
+    """Print a run's saved results, a line a seed; those of EM a column a seed."""
+    if arguments.name in EM_RUNS:
+        em_command.show(arguments)
+        return
     find_run(arguments.name)
     found = results.find(arguments.name)
     if not found:

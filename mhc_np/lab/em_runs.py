@@ -1,13 +1,12 @@
-"""The named runs of EM, their saved results, and one command for each.
+"""The named runs of EM, their saved results, and the verdicts on them.
 
-    python -m mhc_np.lab.em_runs            list them
-    python -m mhc_np.lab.em_runs NAME [--seed S] [--out FOLDER]
-    python -m mhc_np.lab.em_runs verdicts
+    python -m mhc_np list | run NAME | show NAME    as for every run of the book
+    python -m mhc_np.lab.em_runs verdicts           judge what is saved
 
 Chapter: chapters/08_em.md      Tests: tests/test_em_runs.py
 
-Each run is one file, ``NAME-seed-S.json``. Runs that use tuned rates read the sweeps from the same folder, and say so
-when they are missing.
+Each run is one file, ``NAME-seed-S.json``: those of the book in `KEPT`, a reader's own in `OWN`. Runs that use tuned
+rates read the sweeps beside them or, where there are none, the book's.
 """
 
 import argparse
@@ -20,7 +19,7 @@ from pathlib import Path
 from mhc_np.lab import em_arms, em_control, em_gain, em_laws, em_trace, results, verdicts_em
 from mhc_np.lab.em_setting import SETTINGS
 
-KEPT = results.KEPT / "em"
+KEPT, OWN = results.KEPT / "em", results.OWN / "em"
 SEEDS = tuple(range(5))
 DIGITS = 5  # of every saved number: all results together stay below a megabyte
 
@@ -47,12 +46,18 @@ class EMRun:
 
 
 def _sweeps(name, out):
-    """Load the sweeps of a run, all seeds."""
-    paths = [Path(out) / f"{name}-seed-{seed}.json" for seed in em_arms.SWEEP_SEEDS]
-    for path, seed in zip(paths, em_arms.SWEEP_SEEDS, strict=True):
-        if not path.exists():
-            raise FileNotFoundError(f"{path}: not there; make it: python -m mhc_np.lab.em_runs {name} --seed {seed}")
-    return [results.load(path) for path in paths]
+    """Load the sweeps of a run, all seeds: those in the folder if they are all there, else the book's."""
+    paths = [[path_of(name, seed, folder) for seed in em_arms.SWEEP_SEEDS] for folder in (out, KEPT)]
+    found = next((each for each in paths if all(path.exists() for path in each)), None)
+    if found is None:
+        wanted = next(seed for seed, path in zip(em_arms.SWEEP_SEEDS, paths[0], strict=True) if not path.exists())
+        raise FileNotFoundError(f"{out}: no sweep to take rates from; python -m mhc_np run {name} --seed {wanted}")
+    return [results.load(path) for path in found]
+
+
+def path_of(name, seed, out):
+    """Return the file of a run and seed in a folder."""
+    return Path(out) / f"{name}-seed-{seed}.json"
 
 
 def _of_task(task):
@@ -109,8 +114,8 @@ EM_RUNS = {
 }
 
 
-def run_em(name, seed, out=KEPT):
-    """Carry out a run and save it; a run that is saved already is loaded.
+def run_em(name, seed, out=OWN, *, fresh=False):
+    """Carry out a run and save it; a run that is saved there already is loaded.
 
     Parameters
     ----------
@@ -119,6 +124,8 @@ def run_em(name, seed, out=KEPT):
     seed : int
     out : path
         Folder of ``NAME-seed-S.json``.
+    fresh : bool
+        Carry it out whatever is saved.
 
     Returns
     -------
@@ -134,8 +141,8 @@ def run_em(name, seed, out=KEPT):
     """
     if name not in EM_RUNS:
         raise ValueError(f"run_em: want one of {', '.join(EM_RUNS)}, got {name!r}")
-    path = Path(out) / f"{name}-seed-{seed}.json"
-    if path.exists():
+    path = path_of(name, seed, out)
+    if path.exists() and not fresh:
         return results.load(path)
     start, run = time.process_time(), EM_RUNS[name]
     computed = run.compute(seed, out)
@@ -147,30 +154,19 @@ def run_em(name, seed, out=KEPT):
 
 def load(out=KEPT):
     """Return all saved results, {run: [one a seed]}, as the verdict rules want them."""
-    return {
-        name: [results.load(path) for seed in run.seeds if (path := Path(out) / f"{name}-seed-{seed}.json").exists()]
-        for name, run in EM_RUNS.items()
-    }
+    paths = {name: [path_of(name, seed, out) for seed in run.seeds] for name, run in EM_RUNS.items()}
+    return {name: [results.load(path) for path in found if path.exists()] for name, found in paths.items()}
 
 
 def main(argv=None):
-    """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m mhc_np.lab.em_runs", description="Attention as EM: the runs.")
-    parser.add_argument("name", nargs="?", help="a run, or 'verdicts'")
-    parser.add_argument("--seed", type=int, help="default: all seeds of the run")
-    parser.add_argument("--out", type=Path, default=KEPT)
-    arguments = parser.parse_args(argv)
-    if arguments.name is None:
-        for name, run in EM_RUNS.items():
-            print(f"{name:14} seeds {', '.join(map(str, run.seeds)):14} {run.about}")
-    elif arguments.name == "verdicts":
-        found = load(arguments.out)
-        for claim, rule in verdicts_em.RULES.items():
-            verdict, numbers, words = rule(found)
-            print(f"{claim}: {verdict} ({words})", json.dumps(results.plain(numbers, 4), indent=1))
-    else:
-        for seed in EM_RUNS[arguments.name].seeds if arguments.seed is None else (arguments.seed,):
-            print(arguments.name, seed, run_em(arguments.name, seed, arguments.out)["seconds"], "s", flush=True)
+    """Print the verdicts."""
+    parser = argparse.ArgumentParser(prog="python -m mhc_np.lab.em_runs", description="Attention as EM: the verdicts.")
+    parser.add_argument("what", choices=["verdicts"])
+    parser.add_argument("--out", type=Path, default=KEPT, help="folder of the results (default: the book's)")
+    found = load(parser.parse_args(argv).out)
+    for claim, rule in verdicts_em.RULES.items():
+        verdict, numbers, words = rule(found)
+        print(f"{claim}: {verdict} ({words})", json.dumps(results.plain(numbers, 4), indent=1))
 
 
 if __name__ == "__main__":

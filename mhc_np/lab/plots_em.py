@@ -4,7 +4,10 @@ Chapter: chapters/07_advantage.md      Tests: tests/test_plots_em.py
 Symbols: α_ij -> weights (queries, sources), v_j -> values (sources, 2), −Σ_i α_ij u_i -> pull (sources, 2)
 
 Every function takes saved results, as `mhc_np.lab.em_runs.load` returns them, and draws into axes of `plots.figure`.
+`FIGURES` says how each run is drawn as a whole, for ``python -m mhc_np show NAME --figure FILE``.
 """
+
+from pathlib import Path
 
 import numpy as np
 
@@ -110,3 +113,49 @@ def draw_gain(ax, results, key, optimizer="sgd"):
     ax.set_xscale("log")
     ax.set_xlabel("composite gain $g^L$")
     return lines
+
+
+def draw_swap(ax, results, arm="sgd"):
+    """Draw the held-out loss of mixed heads, one half of each step and the other of the end: median over seeds."""
+    swaps = [run["arms"][arm]["swap"] for run in results]
+    lines = [
+        ax.plot(swaps[0]["step"], np.median([swap[half] for swap in swaps], axis=0), label=f"early {half}")[0]
+        for half in ("routing", "content")
+    ]
+    ax.set(xlabel="step $t$ of the early half", ylabel="held-out nats")
+    return lines
+
+
+def _whole_gain(ax, results):
+    for line, key in zip(ax, ("score_cosine", "kl_bits"), strict=True):
+        draw_gain(line, results, key)
+        line.set_ylabel(key)
+
+
+FIGURES = {  # run: panels, height, how to draw into the axes
+    "loop": ((4, 2), 7.6, lambda axes, runs: draw_loop(axes, runs[0], moments=[0, 1, 2, 4])),
+    "gain": ((2, 1), 5.6, _whole_gain),
+}
+for _task in ("sticky", "marked"):
+    FIGURES |= {
+        f"arms-{_task}": ((1, 1), 2.9, lambda ax, runs: draw_race(ax, runs, ARM_WORDS)),
+        f"trace-{_task}": (
+            (1, 1),
+            2.9,
+            lambda ax, runs: draw_watch(ax, runs, "sgd", ("score_cosine", "value_cosine"), ("scores", "values")),
+        ),
+        f"control-{_task}": ((1, 1), 2.9, draw_swap),
+    }
+
+
+def draw_run(name, results, path):
+    """Draw a run of `FIGURES`, all its seeds, into a file."""
+    panels, height, draw = FIGURES[name]
+    drawing, axes = plots.figure(*panels, height=height)
+    draw(axes, results)
+    for ax in np.ravel(axes):
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend(fontsize=8)
+    drawing.suptitle(name)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    drawing.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)

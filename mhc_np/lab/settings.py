@@ -8,6 +8,7 @@ import difflib
 from dataclasses import fields, replace
 
 from mhc_np.lab import results
+from mhc_np.lab.em_runs import EM_RUNS
 from mhc_np.lab.experiment import UsageError
 from mhc_np.lab.runs import RUNS
 
@@ -15,7 +16,7 @@ from mhc_np.lab.runs import RUNS
 def find_run(name):
     """Return the run of that name, or name the nearest ones."""
     if name not in RUNS:
-        raise UsageError(f"no run {name!r}; {_nearest(name, RUNS)}")
+        raise UsageError(f"no run {name!r}; {_nearest(name, [*RUNS, *EM_RUNS])}")
     return RUNS[name]
 
 
