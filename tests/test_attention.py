@@ -102,6 +102,8 @@ def test_a_bias_that_hides_a_position_from_itself_is_refused():
         attention(Q, K, V, bias, num_heads=2)
     with pytest.raises(ValueError, match=message):
         grad(lambda b: attention(Q, K, V, b, num_heads=2).sum())(bias)
+    with pytest.raises(ValueError, match="attention_weights: want a bias that lets each position " + message):
+        attention_weights(Q, K, bias, num_heads=2)
 
 
 def planted(change):
@@ -144,5 +146,13 @@ def test_planted_faults_are_caught(fault):
     ],
 )
 def test_bad_shapes_are_refused_in_words(arrays, heads, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match="attention: .*" + message):
         attention(*arrays, num_heads=heads)
+    queries, keys, _, *bias = arrays
+    with pytest.raises(ValueError, match="attention_weights: .*" + message):
+        attention_weights(queries, keys, *bias, num_heads=heads)
+
+
+def test_arrays_without_a_width_have_no_weights():
+    with pytest.raises(ValueError, match=r"want queries, keys of one shape \(B, T, D\), got \(2, 5\), \(2, 5\)"):
+        attention_weights(Q[..., 0], K[..., 0], num_heads=2)

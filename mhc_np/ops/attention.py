@@ -29,7 +29,24 @@ def merge_heads(x):
 
 
 def attention_weights(queries, keys, bias=None, *, num_heads):
-    """Return the weights α_ij (B, H, T, T) alone: rows sum to one, and ``weights[..., i, j]`` is zero for j > i.
+    """Return the weights α_ij alone.
+
+    Parameters
+    ----------
+    queries, keys : (B, T, D) floats
+    bias : (H, T, T) floats, optional
+    num_heads : int
+        All as `attention` takes them.
+
+    Returns
+    -------
+    (B, H, T, T) floats
+        Rows sum to one, and ``weights[..., i, j]`` is zero for j > i.
+
+    Raises
+    ------
+    ValueError
+        As `attention`.
 
     Examples
     --------
@@ -39,6 +56,7 @@ def attention_weights(queries, keys, bias=None, *, num_heads):
     array([[1. , 0. ],
            [0.5, 0.5]])
     """
+    _require_fit("attention_weights", num_heads, bias, queries=queries, keys=keys)
     q, k = split_heads(queries, num_heads), split_heads(keys, num_heads)
     scores = anp.matmul(q, anp.swapaxes(k, 2, 3)) / anp.sqrt(q.shape[-1])
     if bias is not None:
@@ -95,27 +113,34 @@ def attention(queries, keys, values, bias=None, *, num_heads):
     >>> attention(zeros, zeros, values, num_heads=1)[0, :, 0]
     array([3., 4., 6.])
     """
-    shape = queries.shape
-    if len(shape) != 3 or keys.shape != shape or values.shape != shape:
-        raise ValueError(
-            f"attention: want queries, keys, values of one shape (B, T, D), got {shape}, {keys.shape}, {values.shape}"
-        )
-    if num_heads < 1:
-        raise ValueError(f"attention: want num_heads above 0, got {num_heads}")
-    if shape[-1] % num_heads:
-        raise ValueError(f"attention: want a width that {num_heads} heads divide, got {shape[-1]}")
+    _require_fit("attention", num_heads, bias, queries=queries, keys=keys, values=values)
     if bias is None:
         return _attention(queries, keys, values, num_heads=num_heads)
-    if bias.shape != (num_heads, shape[1], shape[1]):
-        raise ValueError(f"attention: want bias (H, T, T) = {(num_heads, shape[1], shape[1])}, got {bias.shape}")
+    return _attention(queries, keys, values, bias, num_heads=num_heads)
+
+
+def _require_fit(who, num_heads, bias, **arrays):
+    """Refuse arrays (B, T, D) and a bias (H, T, T) that do not belong together."""
+    shapes = [np.shape(getval(array)) for array in arrays.values()]
+    if len(shapes[0]) != 3 or len(set(shapes)) > 1:
+        got = ", ".join(map(str, shapes))
+        raise ValueError(f"{who}: want {', '.join(arrays)} of one shape (B, T, D), got {got}")
+    _, length, width = shapes[0]
+    if num_heads < 1:
+        raise ValueError(f"{who}: want num_heads above 0, got {num_heads}")
+    if width % num_heads:
+        raise ValueError(f"{who}: want a width that {num_heads} heads divide, got {width}")
+    if bias is None:
+        return
+    if bias.shape != (num_heads, length, length):
+        raise ValueError(f"{who}: want bias (H, T, T) = {(num_heads, length, length)}, got {bias.shape}")
     own = np.diagonal(getval(bias), axis1=1, axis2=2)
     if (own == -np.inf).any():
         head, position = np.argwhere(own == -np.inf)[0]
         raise ValueError(
-            "attention: want a bias that lets each position see itself, "
+            f"{who}: want a bias that lets each position see itself, "
             f"got -inf on the diagonal at head {head}, position {position}; give it a finite bias there"
         )
-    return _attention(queries, keys, values, bias, num_heads=num_heads)
 
 
 def attention_fwd(queries, keys, values, bias=None, *, num_heads):
