@@ -2,11 +2,12 @@
 
 from math import factorial
 
+import autograd.numpy as anp
 import numpy as np
 import pytest
 
 from mhc_np import ops
-from mhc_np.autodiff import check_op, define_vjp
+from mhc_np.autodiff import check_op, define_vjp, grad
 from mhc_np.ops.birkhoff import birkhoff_mixture_bwd, birkhoff_mixture_fwd
 
 
@@ -66,9 +67,36 @@ def test_broken_mixture_backwards_are_caught():
         assert not check_op(wrong, ops.birkhoff_mixture_ref, logits, rng=rng())
 
 
-def test_a_count_that_is_no_factorial_is_refused():
-    with pytest.raises(ValueError, match=r"want n! logits .* got 4"):
-        ops.birkhoff_mixture(np.zeros((2, 4)))
+@pytest.mark.parametrize(
+    ("logits", "message"),
+    [
+        (np.zeros((2, 4)), r"want n! logits .* got 4"),
+        (np.array(1.0), r"want n! logits .* got 0"),
+        (np.zeros((2, 6), int), "birkhoff_mixture: want logits to be an array of floats, got int64"),
+        ([0.0, 1.0], "array of floats, got a list"),
+    ],
+)
+def test_what_are_no_logits_is_refused(logits, message):
+    with pytest.raises(ValueError, match=message):
+        ops.birkhoff_mixture(logits)
+
+
+def test_minus_infinity_leaves_a_permutation_out():
+    logits = np.array([-np.inf, 0.3, 0.0, -np.inf, 1.0, 0.0])
+    allowed, cotangent = np.isfinite(logits), rng().standard_normal((3, 3))
+    plan = ops.birkhoff_mixture(logits)
+    weights = np.exp(logits[allowed]) / np.exp(logits[allowed]).sum()
+    np.testing.assert_allclose(plan, np.tensordot(weights, ops.permutation_basis(3)[allowed], 1), atol=1e-15)
+    slope = grad(lambda x: anp.sum(ops.birkhoff_mixture(x) * cotangent))(logits)
+    assert np.all(slope[~allowed] == 0)
+    assert np.all(slope[allowed] != 0)
+    with np.errstate(invalid="ignore"):  # nothing is left
+        assert np.isnan(ops.birkhoff_mixture(np.full(2, -np.inf))).all()
+
+
+def test_an_empty_batch_has_an_empty_gradient():
+    slope = grad(lambda x: anp.sum(ops.birkhoff_mixture(x) ** 2))
+    assert slope(np.zeros((0, 24))).shape == (0, 24)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 8])
@@ -96,6 +124,15 @@ def test_decomposition_refuses_what_is_not_doubly_stochastic():
         ops.birkhoff_decomposition(np.full((2, 2), np.nan))
     with pytest.raises(ValueError, match=r"want one matrix \(n, n\), got \(3, 2, 2\)"):
         ops.birkhoff_decomposition(np.zeros((3, 2, 2)))
+    with pytest.raises(ValueError, match=r"got \(0, 0\)"):
+        ops.birkhoff_decomposition(np.zeros((0, 0)))
+
+
+def test_projection_refuses_what_it_has_no_answer_for():
+    with pytest.raises(ValueError, match=r"birkhoff_projection: want matrices \(\.\.\., n, n\), got \(2, 3\)"):
+        ops.birkhoff_projection(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="want finite entries, got NaN or inf"):
+        ops.birkhoff_distance(np.array([[0.0, np.nan], [0.0, 0.0]]))
 
 
 def test_projection_is_the_nearest_point():

@@ -56,3 +56,9 @@ def test_broken_backwards_are_caught():
 def test_no_factor_is_refused():
     with pytest.raises(ValueError, match=r"want at least one factor on the last axis, got \(2, 0\)"):
         ops.kronecker_mixture(np.zeros((2, 0)))
+    with pytest.raises(ValueError, match="kronecker_mixture: want logits to be an array of floats, got int64"):
+        ops.kronecker_mixture(np.array([1, 0]))
+
+
+def test_infinite_logits_are_permutations():
+    np.testing.assert_array_equal(ops.kronecker_mixture(np.array([np.inf, -np.inf])), np.eye(4)[[1, 0, 3, 2]])

@@ -82,3 +82,10 @@ def test_bad_shapes_are_refused_in_words():
         ops.cayley(np.zeros((2, 3)))
     with pytest.raises(ValueError, match=r"block 2 divides, got \(3, 3\)"):
         ops.orthostochastic(np.zeros((3, 3)), 2)
+    with pytest.raises(ValueError, match="block 0 divides"):
+        ops.orthostochastic(np.zeros((3, 3)), 0)
+    for op in (ops.cayley, ops.orthostochastic):
+        with pytest.raises(ValueError, match=f"{op.__name__}: want shape .* got \\(\\)"):
+            op(np.array(1.0))
+        with pytest.raises(ValueError, match=f"{op.__name__}: want raw to be an array of floats, got int64"):
+            op(np.zeros((2, 2), int))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mhc_np.autodiff import check_op, define_vjp, grad
-from mhc_np.ops import doubly_stochastic_error, sinkhorn, sinkhorn_ref
+from mhc_np.ops import doubly_stochastic_error, sinkhorn, sinkhorn_implicit, sinkhorn_ref
 from mhc_np.ops.sinkhorn import COLUMNS, ROWS, batch_first, batch_last, sinkhorn_bwd, sinkhorn_fwd
 
 SLOW = np.array([[0.0, 0.0], [-20.0, 0.0]])
@@ -139,14 +139,49 @@ def test_float32_falls_back_to_float64_where_its_range_is_too_small():
     assert plan.dtype == np.float32
     _, (plan, _, _) = sinkhorn_fwd(np.zeros((8, 8), np.float32), num_iters=20)
     assert plan.dtype == np.float64
-    # Rows 1 to 3 fit in column 1 alone but for e^-100, which float32 rounds to zero: the sums then lift it, by up to
-    # (n - 1)^2 an iteration, until the plan is doubly stochastic. In float32 it would stay zero for ever.
-    logits = np.full((4, 4), -100.0)
-    logits[:3, 0] = logits[3, 1:] = 0
+    # Float32 rounds e^-100 to zero: the sums then lift it, by up to (n - 1)^2 an iteration, until the plan is doubly
+    # stochastic. In float32 it would stay zero for ever.
+    logits = stuck_for(100)
     plan = sinkhorn(logits.astype(np.float32), 100)
     np.testing.assert_allclose(plan, sinkhorn_ref(logits, 100), atol=1e-6)
     assert plan[0, 1] > 0.1
     assert doubly_stochastic_error(plan)[1] < 0.2
+
+
+def stuck_for(gap, dtype=np.float64):
+    """Three rows fit in column 0 alone, but for e^-gap: after many iterations those entries are two ninths each."""
+    logits = np.full((4, 4), -float(gap))
+    logits[:3, 0] = logits[3, 1:] = 0
+    return logits.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("op", [sinkhorn, sinkhorn_implicit])
+def test_entries_that_the_kernel_would_lose_come_back(op, dtype):
+    """The 1e-348 at the start grows by nine an iteration; a kernel that rounds it to zero ends two thirds off."""
+    logits, num_iters = stuck_for(800, dtype), 400
+    plan = op(logits, num_iters)
+    assert plan.dtype == dtype
+    np.testing.assert_allclose(plan, sinkhorn_ref(logits.astype(float), num_iters), atol=1e-6)
+    assert plan[0, 1] > 0.2
+    slope = grad(lambda x: anp.sum(op(x, num_iters) * np.arange(16, dtype=dtype).reshape(4, 4)))(logits)
+    assert slope.dtype == dtype
+    assert np.all(np.isfinite(slope))
+    kernel, _ = sinkhorn_fwd(logits, num_iters=num_iters)
+    assert np.abs(kernel - plan).max() > 0.3
+
+
+@pytest.mark.parametrize("span", [340, 360])
+def test_the_kernel_loses_nothing_where_it_is_used_for_many_iterations(span):
+    for logits in (stuck_for(span), span * rng().uniform(0, 1, (20, 4, 4))):
+        np.testing.assert_allclose(sinkhorn(logits, 600), sinkhorn_ref(logits, 600), atol=1e-11)
+
+
+def test_half_precision_is_computed_wide():
+    logits = 3 * rng().standard_normal((20, 4, 4)).astype(np.float16)
+    plan = sinkhorn(logits)
+    assert plan.dtype == np.float16
+    np.testing.assert_array_equal(plan, sinkhorn(logits.astype(float)).astype(np.float16))
 
 
 def test_ones_as_cotangent_see_nothing():
@@ -203,14 +238,22 @@ def test_broken_backwards_are_caught(broken):
     [
         (np.zeros((2, 3)), {}, r"sinkhorn: want shape \(\.\.\., n, n\), got \(2, 3\)"),
         (np.zeros(3), {}, r"got \(3,\)"),
-        (np.zeros((2, 2)), {"num_iters": 0}, "want num_iters >= 1, got 0"),
-        (np.array([[0.0, -np.inf], [0, 0]]), {}, "want finite logits, got NaN or inf; for a mask"),
+        (np.zeros((3, 0, 0)), {}, r"got \(3, 0, 0\)"),
+        (np.zeros((2, 2), int), {}, "sinkhorn: want logits to be an array of floats, got int64"),
+        (np.zeros((2, 2), complex), {}, "array of floats, got complex128"),
+        ([[0.0, 1.0], [1.0, 0.0]], {}, "array of floats, got a list"),
+        (np.zeros((2, 2)), {"num_iters": 0}, "want num_iters >= 1 and whole, got 0"),
+        (np.zeros((2, 2)), {"num_iters": 2.5}, "want num_iters >= 1 and whole, got 2.5"),
+        (np.full((2, 2), -1e305), {}, "want finite logits, below 1e300"),
+        (np.array([[0.0, -np.inf], [0, 0]]), {}, "want finite logits, below 1e300, got NaN, inf or more; for a mask"),
         (np.array([[0.0, np.nan], [0, 0]]), {}, "want finite logits"),
     ],
 )
 def test_what_has_no_answer_is_refused_in_words(logits, keywords, message):
     with pytest.raises(ValueError, match=message):
         sinkhorn(logits, **keywords)
+    if getattr(logits, "dtype", None) != np.float64:
+        return  # nothing to differentiate
     with pytest.raises(ValueError, match=message):
         grad(lambda x: anp.sum(sinkhorn(x, **keywords)))(logits)
 

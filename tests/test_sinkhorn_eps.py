@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mhc_np.autodiff import check_op
+from mhc_np.autodiff import check_op, grad
 from mhc_np.ops import sinkhorn, sinkhorn_eps, sinkhorn_eps_ref
 
 
@@ -54,6 +54,32 @@ def test_the_price_of_eps():
     assert np.abs(wrong.sum(axis=-1) - 1).max() > 0.03  # n times eps too much, instead of eps too little
 
 
-def test_input_is_checked():
-    with pytest.raises(ValueError, match=r"sinkhorn_eps: want shape"):
-        sinkhorn_eps(np.zeros((2, 3)))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("eps", [0.0, 1e-30, 1e-6])
+def test_rows_far_below_the_others_are_no_trouble(dtype, eps):
+    logits = np.array([[1e4, 1e4], [-1e4, -1e4]], dtype)
+    plan = sinkhorn_eps(logits, eps=eps)
+    np.testing.assert_allclose(plan, 0.5, atol=1e-5)
+    assert np.all(np.isfinite(grad(lambda x: (sinkhorn_eps(x, eps=eps) ** 2)[0, 0])(logits)))
+
+
+def test_half_precision_is_computed_wide():
+    logits = 3 * rng().standard_normal((20, 4, 4)).astype(np.float16)
+    plan = sinkhorn_eps(logits)
+    assert plan.dtype == np.float16
+    np.testing.assert_array_equal(plan, sinkhorn_eps(logits.astype(float)).astype(np.float16))
+
+
+@pytest.mark.parametrize(
+    ("logits", "eps", "message"),
+    [
+        (np.zeros((2, 3)), 1e-6, "sinkhorn_eps: want shape"),
+        (np.zeros((2, 2), int), 1e-6, "sinkhorn_eps: want logits to be an array of floats, got int64"),
+        (np.zeros((2, 2)), -1e-6, "want eps zero, or at least 1e-30 and finite, got -1e-06"),
+        (np.zeros((2, 2)), 1e-50, "got 1e-50"),
+        (np.zeros((2, 2)), np.nan, "got nan"),
+    ],
+)
+def test_input_is_checked(logits, eps, message):
+    with pytest.raises(ValueError, match=message):
+        sinkhorn_eps(logits, eps=eps)

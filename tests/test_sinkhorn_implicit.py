@@ -92,3 +92,5 @@ def test_at_a_vertex_the_gradient_is_finite_and_vanishes(dtype):
 def test_input_is_checked():
     with pytest.raises(ValueError, match=r"sinkhorn_implicit: want shape \(\.\.\., n, n\), got \(2, 3\)"):
         sinkhorn_implicit(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=r"one shape \(\.\.\., n, n\), got \(3, 2, 2\) and \(2, 2\)"):
+        implicit_gradient(np.zeros((3, 2, 2)), np.full((2, 2), 0.5))

@@ -12,6 +12,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from mhc_np.autodiff import define_vjp
+from mhc_np.ops.checks import require_floats
 
 LARGEST = 8
 
@@ -68,7 +69,8 @@ def birkhoff_mixture(logits):
     Parameters
     ----------
     logits : (..., n!) floats
-        Entry k belongs to ``permutation_basis(n)[k]``; entry 0 to the identity. Any finite size is safe.
+        Entry k belongs to ``permutation_basis(n)[k]``; entry 0 to the identity. Any finite size is safe, and -inf
+        leaves a permutation out, as long as another is left. NaN, inf and -inf alone give NaN.
 
     Returns
     -------
@@ -77,7 +79,7 @@ def birkhoff_mixture(logits):
     Raises
     ------
     ValueError
-        If the last axis is not n! for some n.
+        If the logits are no floats, or the last axis is not n! for some n.
 
     References
     ----------
@@ -89,7 +91,8 @@ def birkhoff_mixture(logits):
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
-    size_of_basis(logits.shape[-1])
+    require_floats("birkhoff_mixture", logits=logits)
+    size_of_basis(logits.shape[-1] if logits.ndim else 0)
     return _birkhoff_mixture(logits)
 
 
@@ -114,7 +117,7 @@ def birkhoff_mixture_fwd(logits):
 def birkhoff_mixture_bwd(d_plan, cache):
     """Score each permutation by the cotangent on it, then pull back the softmax (eq:mixture-vjp)."""
     weights, basis = cache
-    G = d_plan.reshape(*weights.shape[:-1], -1) @ basis.T
+    G = d_plan.reshape(*weights.shape[:-1], basis.shape[1]) @ basis.T
     G *= weights
     G -= weights * G.sum(axis=-1, keepdims=True)
     return (G,)

@@ -40,7 +40,7 @@ def birkhoff_decomposition(plan, tolerance=1e-9):
     (array([0.75, 0.25]), [[0, 1], [1, 0]])
     """
     rest = np.array(plan, np.float64)
-    if rest.ndim != 2 or rest.shape[0] != rest.shape[1]:
+    if rest.ndim != 2 or rest.shape[0] != rest.shape[1] or not rest.size:
         raise ValueError(f"birkhoff_decomposition: want one matrix (n, n), got {rest.shape}")
     n = len(rest)
     off = max(np.abs(rest.sum(axis=0) - 1).max(), np.abs(rest.sum(axis=1) - 1).max(), -rest.min())
@@ -73,6 +73,11 @@ def birkhoff_projection(matrix, tolerance=1e-12):
     (..., n, n) float64
         Rows and columns sum to 1 to rounding.
 
+    Raises
+    ------
+    ValueError
+        If the matrices are not square, or not finite.
+
     Notes
     -----
     Sinkhorn's plan is *not* the nearest point in this sense; it is nearest in relative entropy.
@@ -84,6 +89,10 @@ def birkhoff_projection(matrix, tolerance=1e-12):
            [0., 1.]])
     """
     matrix = np.asarray(matrix, np.float64)
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
+        raise ValueError(f"birkhoff_projection: want matrices (..., n, n), got {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise ValueError("birkhoff_projection: want finite entries, got NaN or inf")
     plan, correction = _to_sums_of_one(matrix), np.zeros_like(matrix)
     for _ in range(100_000):
         if np.min(plan, initial=0.0) >= -tolerance:
@@ -91,7 +100,7 @@ def birkhoff_projection(matrix, tolerance=1e-12):
         positive = np.maximum(plan - correction, 0)
         correction += positive - plan
         plan = _to_sums_of_one(positive)
-    raise ValueError("birkhoff_projection: want convergence, got none in 100,000 steps; are the entries finite?")
+    raise ValueError("birkhoff_projection: want convergence, got none in 100,000 steps; scale the matrix down")
 
 
 def birkhoff_distance(matrix):

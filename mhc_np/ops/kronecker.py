@@ -10,6 +10,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from mhc_np.autodiff import define_vjp
+from mhc_np.ops.checks import require_floats
 
 
 def kronecker_mixture_ref(logits):
@@ -34,7 +35,8 @@ def kronecker_mixture(logits):
     Parameters
     ----------
     logits : (..., F) floats
-        ``sigmoid(logits[..., f])`` is the weight that factor f leaves in place; F at least 1.
+        ``sigmoid(logits[..., f])`` is the weight that factor f leaves in place; F at least 1. Any size is safe, even
+        infinite.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def kronecker_mixture(logits):
     Raises
     ------
     ValueError
-        If there is no factor.
+        If the logits are no floats, or there is no factor.
 
     References
     ----------
@@ -59,6 +61,7 @@ def kronecker_mixture(logits):
            [0.125, 0.125, 0.375, 0.375],
            [0.125, 0.125, 0.375, 0.375]])
     """
+    require_floats("kronecker_mixture", logits=logits)
     if logits.ndim < 1 or logits.shape[-1] < 1:
         raise ValueError(f"kronecker_mixture: want at least one factor on the last axis, got {logits.shape}")
     return _kronecker_mixture(logits)

@@ -8,6 +8,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from mhc_np.autodiff import define_vjp
+from mhc_np.ops.checks import require_floats
 
 
 def cayley_ref(raw):
@@ -34,7 +35,7 @@ def cayley(raw):
     Raises
     ------
     ValueError
-        If the matrices are not square.
+        If the matrices are no square arrays of floats.
 
     References
     ----------
@@ -48,9 +49,15 @@ def cayley(raw):
     array([[ 0., -1.],
            [ 1.,  0.]])
     """
-    if raw.ndim < 2 or raw.shape[-1] != raw.shape[-2]:
-        raise ValueError(f"cayley: want shape (..., n, n), got {raw.shape}")
+    require_square("cayley", raw)
     return _cayley(raw)
+
+
+def require_square(who, raw):
+    """Refuse what is no array of square matrices of floats."""
+    require_floats(who, raw=raw)
+    if raw.ndim < 2 or raw.shape[-1] != raw.shape[-2]:
+        raise ValueError(f"{who}: want shape (..., n, n), got {raw.shape}")
 
 
 def cayley_fwd(raw):
@@ -87,7 +94,7 @@ def orthostochastic(raw, block=1, orthogonal=cayley):
     Raises
     ------
     ValueError
-        If the block does not divide the size.
+        If the matrices are no square arrays of floats, or the block does not divide their size.
 
     References
     ----------
@@ -99,7 +106,8 @@ def orthostochastic(raw, block=1, orthogonal=cayley):
     array([[0., 1.],
            [1., 0.]])
     """
-    if raw.shape[-1] % block:
+    require_square("orthostochastic", raw)
+    if block < 1 or raw.shape[-1] % block:
         raise ValueError(f"orthostochastic: want a size that the block {block} divides, got {raw.shape}")
     Q = orthogonal(raw)
     n = raw.shape[-1] // block

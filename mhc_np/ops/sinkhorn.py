@@ -11,6 +11,7 @@ import numpy as np
 from autograd.tracer import getval
 
 from mhc_np.autodiff import define_vjp
+from mhc_np.ops.checks import require_floats
 
 COLUMNS, ROWS = 0, 1  # which axis of (n, n, batch) a pass sums over: a column's entries lie along axis 0
 
@@ -35,7 +36,7 @@ def sinkhorn(logits, num_iters=20, tolerance=None):
     Parameters
     ----------
     logits : (..., n, n) floats
-        ``logits[..., i, j]`` is the raw weight of old stream j in new stream i.
+        ``logits[..., i, j]`` is the raw weight of old stream j in new stream i; n at least 1.
     num_iters : int
         t_max, at least 1. One iteration is columns *then* rows, so the rows of the plan sum to 1 to rounding and the
         whole truncation error sits in its columns.
@@ -51,8 +52,8 @@ def sinkhorn(logits, num_iters=20, tolerance=None):
     Raises
     ------
     ValueError
-        If the matrices are not square, or hold NaN or infinities. A mask of -inf can leave no doubly stochastic
-        matrix at all; use a large negative number, or `birkhoff_mixture` over the allowed permutations.
+        If the matrices are no square arrays of floats, or hold NaN or infinities. A mask of -inf can leave no doubly
+        stochastic matrix at all; use a large negative number, or `birkhoff_mixture` over the allowed permutations.
 
     Warns
     -----
@@ -65,7 +66,8 @@ def sinkhorn(logits, num_iters=20, tolerance=None):
     plain division is safe; no half pass can then raise an entry by more than a factor n. The first iteration therefore
     runs max-subtracted and in float64. The others run in the dtype of ``logits``, except that float32 gives way to
     float64 where 2 num_iters log10(n) > 29: there an entry that float32 rounds to zero might still have grown large.
-    Logits of ±1e4 give finite values and finite gradients in both.
+    Where that could happen to float64, after hundreds of iterations on logits that span hundreds, the definition is
+    run instead. Logits of ±1e4 give finite values and finite gradients in all.
 
     References
     ----------
@@ -81,7 +83,7 @@ def sinkhorn(logits, num_iters=20, tolerance=None):
            [0.25, 0.75]])
     """
     check_logits("sinkhorn", logits, num_iters)
-    plan = sinkhorn_unchecked(logits, num_iters=num_iters)
+    plan = in_range(logits, num_iters)
     if tolerance is not None:
         error = np.max(doubly_stochastic_error(getval(plan))[1], initial=0.0)
         if error > tolerance:
@@ -96,12 +98,29 @@ def sinkhorn(logits, num_iters=20, tolerance=None):
 
 def check_logits(who, logits, num_iters):
     """Refuse what Sinkhorn has no answer for."""
-    if logits.ndim < 2 or logits.shape[-1] != logits.shape[-2]:
+    require_floats(who, logits=logits)
+    if logits.ndim < 2 or logits.shape[-1] != logits.shape[-2] or logits.shape[-1] == 0:
         raise ValueError(f"{who}: want shape (..., n, n), got {logits.shape}")
-    if num_iters < 1:
-        raise ValueError(f"{who}: want num_iters >= 1, got {num_iters}")
-    if not np.all(np.isfinite(getval(logits))):
-        raise ValueError(f"{who}: want finite logits, got NaN or inf; for a mask use a large negative number")
+    if not isinstance(num_iters, int | np.integer) or num_iters < 1:
+        raise ValueError(f"{who}: want num_iters >= 1 and whole, got {num_iters}")
+    if not np.all(np.abs(np.asarray(getval(logits), np.float64)) < 1e300):
+        raise ValueError(
+            f"{who}: want finite logits, below 1e300, got NaN, inf or more; for a mask use a large negative number"
+        )
+
+
+def in_range(logits, num_iters):
+    """Run the kernel, or the definition where the kernel would lose entries for good.
+
+    With logits that span R, no entry of any plan is below exp(-2 R) / n: row by row, some entry is at least 1 / n, and
+    the columns' factors span no more than R. So up to R = 350 nothing underflows in float64. Beyond, it takes a growth
+    of n², the most that there is in an iteration, for so long that 1e-308 becomes visible.
+    """
+    values = getval(logits)
+    span = np.max(values.max(axis=(-1, -2)) - values.min(axis=(-1, -2)), initial=0.0)
+    if span <= 350 or 2 * num_iters * np.log10(logits.shape[-1]) <= 290:
+        return sinkhorn_unchecked(logits, num_iters=num_iters)
+    return sinkhorn_ref(logits.astype(np.float64), num_iters).astype(values.dtype)
 
 
 def doubly_stochastic_error(plan):
@@ -151,8 +170,8 @@ def first_iteration(logs):
 
 def sinkhorn_fwd(logits, *, num_iters):
     """Return (plan, cache). Half passes divide in place and keep only their sums: the backward multiplies them back."""
-    wide = 2 * num_iters * np.log10(logits.shape[-1]) > 29
-    dtype = np.float64 if wide else logits.dtype
+    narrow = logits.dtype == np.float32 and 2 * num_iters * np.log10(logits.shape[-1]) <= 29
+    dtype = np.float32 if narrow else np.float64
     columns, plan = (x.astype(dtype, copy=False) for x in first_iteration(batch_last(logits, np.float64)))
     sums = []
     for axis in (COLUMNS, ROWS) * (num_iters - 1):

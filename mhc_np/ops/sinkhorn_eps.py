@@ -8,7 +8,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from mhc_np.autodiff import define_vjp
-from mhc_np.ops.sinkhorn import COLUMNS, ROWS, batch_first, batch_last, check_logits, logsumexp
+from mhc_np.ops.sinkhorn import COLUMNS, ROWS, batch_first, batch_last, check_logits, logsumexp, sinkhorn
 
 EPS = 1e-6
 
@@ -36,7 +36,8 @@ def sinkhorn_eps(logits, num_iters=20, eps=EPS):
     num_iters : int
         At least 1; the published value is 20.
     eps : float
-        The published value is 1e-6. It is not free: rows sum to s / (s + eps) < 1, and zeros start as eps.
+        The published value is 1e-6. It is not free: rows sum to s / (s + eps) < 1, and zeros start as eps. With eps = 0
+        this is `mhc_np.ops.sinkhorn.sinkhorn`; any other must be at least 1e-30, so that no sum underflows.
 
     Returns
     -------
@@ -45,7 +46,7 @@ def sinkhorn_eps(logits, num_iters=20, eps=EPS):
     Raises
     ------
     ValueError
-        As `mhc_np.ops.sinkhorn.sinkhorn`.
+        As `mhc_np.ops.sinkhorn.sinkhorn`, and for any other eps.
 
     References
     ----------
@@ -60,6 +61,10 @@ def sinkhorn_eps(logits, num_iters=20, eps=EPS):
            [0.0097, 0.9803]])
     """
     check_logits("sinkhorn_eps", logits, num_iters)
+    if eps == 0:
+        return sinkhorn(logits, num_iters)
+    if not 1e-30 <= eps < np.inf:
+        raise ValueError(f"sinkhorn_eps: want eps zero, or at least 1e-30 and finite, got {eps}")
     return _sinkhorn_eps(logits, num_iters=num_iters, eps=eps)
 
 
@@ -69,7 +74,7 @@ def sinkhorn_eps_fwd(logits, *, num_iters, eps):
     softmax -= softmax.max(axis=COLUMNS)
     np.exp(softmax, out=softmax)
     softmax /= softmax.sum(axis=COLUMNS)
-    softmax = softmax.astype(logits.dtype, copy=False)
+    softmax = softmax.astype(np.float32 if logits.dtype == np.float32 else np.float64, copy=False)
     plan, sums = softmax + eps, []
     for axis in (ROWS, *(COLUMNS, ROWS) * (num_iters - 1)):
         total = plan.sum(axis=axis, keepdims=True)

@@ -7,7 +7,7 @@ Symbols: P -> plan (..., n, n), dL/dP -> d_plan (..., n, n), multipliers of rows
 import numpy as np
 
 from mhc_np.autodiff import define_vjp
-from mhc_np.ops.sinkhorn import check_logits, sinkhorn_fwd
+from mhc_np.ops.sinkhorn import check_logits, in_range
 
 
 def multipliers(d_plan, plan):
@@ -45,6 +45,11 @@ def implicit_gradient(d_plan, plan):
         Exact in the limit alone. After t iterations the column sums c_j still depend on the logits; the unrolled
         gradient is this one plus ``sum_j beta[j] * (gradient of c_j)``, no more and no less.
 
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or are not those of square matrices.
+
     Examples
     --------
     For n = 2 the limit's first entry is s = sigmoid((a + d - b - c) / 2), with slope s (1 - s) / 2 = 1/8 at zero.
@@ -53,7 +58,11 @@ def implicit_gradient(d_plan, plan):
     array([[ 0.125, -0.125],
            [-0.125,  0.125]])
     """
-    plan = np.asarray(plan, np.float64)
+    d_plan, plan = np.asarray(d_plan), np.asarray(plan, np.float64)
+    if d_plan.shape != plan.shape or plan.ndim < 2 or plan.shape[-1] != plan.shape[-2]:
+        raise ValueError(
+            f"implicit_gradient: want d_plan and plan of one shape (..., n, n), got {d_plan.shape} and {plan.shape}"
+        )
     alpha, beta = multipliers(d_plan, plan)
     return plan * (d_plan - alpha[..., :, None] - beta[..., None, :])
 
@@ -76,7 +85,7 @@ def sinkhorn_implicit(logits, num_iters=20):
 
 def sinkhorn_implicit_fwd(logits, *, num_iters):
     """Return (plan, plan): the limit's gradient needs nothing else."""
-    plan, _ = sinkhorn_fwd(logits, num_iters=num_iters)
+    plan = in_range(logits, num_iters)
     return plan, plan
 
 
