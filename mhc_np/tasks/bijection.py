@@ -71,13 +71,13 @@ class Config:
 
 
 def draw_bijections(config, rng, count):
-    """Draw uniform bijections, shape (count, V); ``[b, a]`` is the value of key a."""
+    """Draw uniform bijections, (count, V) of int64; ``[b, a]`` is the value of key a in bijection b."""
     order = np.arange(config.num_symbols)
     return rng.permuted(np.broadcast_to(order, (count, order.size)), axis=1)
 
 
 def present(config, rng, bijections):
-    """Show each of the given bijections (B, V) with its keys in a fresh random order.
+    """Show each of the given bijections (B, V) with its keys in a fresh random order; return a Batch of B sequences.
 
     Showing the same bijections again is how one asks whether a model remembers the ones it was
     trained on.
@@ -142,7 +142,10 @@ def encode(config, keys, values):
 
 
 def sample(config, rng, batch_size):
-    """Draw ``batch_size`` sequences, each with its own bijection, from the generator ``rng``."""
+    """Draw a Batch of sequences, each with its own bijection, from the generator ``rng``.
+
+    Its ``inputs`` are ids (batch_size, 2 num_pairs - 1); every key has a label.
+    """
     return present(config, rng, draw_bijections(config, rng, batch_size))
 
 

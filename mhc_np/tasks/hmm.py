@@ -116,7 +116,7 @@ class Known(NamedTuple):
 
 
 def draw_rows(config, rng, shape):
-    """Draw distributions over ``shape[-1]`` outcomes: Dirichlet(1), then floored and rounded if asked.
+    """Draw an array of ``shape`` of distributions over its last axis: Dirichlet(1), floored and rounded if asked.
 
     Independent exponential numbers, divided by their sum, are uniform on the simplex.
     """
@@ -146,7 +146,10 @@ def encode(config, transition, emission, observations, states=None):
 
 
 def known(config, batch):
-    """Read from each sequence what it tells: the parameters in its header, and the observations."""
+    """Read from each sequence what it tells: the parameters in its header, and the observations.
+
+    Returns initial (B, S), transition (B, S, S), emission (B, S, V), all float64, and observations (B, K).
+    """
     layout = config._layout
     transition, emission, observations = hmm_header.read(*layout, batch.inputs)
     if config.initial == "stationary":
@@ -157,7 +160,10 @@ def known(config, batch):
 
 
 def sample(config, rng, batch_size):
-    """Draw ``batch_size`` models, and from each a path of hidden states and its observations."""
+    """Draw a Batch: ``batch_size`` models, and from each a path of hidden states and its observations.
+
+    Its ``inputs`` are features (batch_size, num_header + K, F), header first; observations have their state as label.
+    """
     B, S, V, K = batch_size, config.num_states, config.num_symbols, config.num_observations
     transition, emission = draw_rows(config, rng, (B, S, S)), draw_rows(config, rng, (B, S, V))
     nothing = np.zeros((B, 0), dtype=np.int64)
@@ -168,7 +174,10 @@ def sample(config, rng, batch_size):
 
 
 def draw_paths(rng, initial, transition, emission, num_observations):
-    """Walk once through each of B models; return states and observations, (B, num_observations) each."""
+    """Walk once through each of B models, given as (B, S), (B, S, S) and (B, S, V).
+
+    Returns the states and the observations, int64 arrays (B, num_observations).
+    """
     states, sequence = np.empty((len(transition), num_observations), dtype=np.int64), np.arange(len(transition))
     rows = initial
     for t in range(num_observations):

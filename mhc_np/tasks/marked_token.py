@@ -91,7 +91,13 @@ def encode(config, symbols, marks, labels):
 
 
 def sample(config, rng, batch_size):
-    """Draw ``batch_size`` fresh sequences, each with its own symbols, mark and labels."""
+    """Draw fresh sequences, each with its own symbols, mark and labels.
+
+    Returns
+    -------
+    Batch
+        ``inputs`` (B, T, V + 2) features as `encode` writes them, labels in the second half; B is ``batch_size``.
+    """
     V, T = config.num_symbols, config.num_positions
     symbols = rng.integers(V, size=(batch_size, T))
     marks = rng.integers(T // 2, size=batch_size)

@@ -110,7 +110,20 @@ def encode(config, keys, values, asked):
 
 
 def sample(config, rng, batch_size):
-    """Draw ``batch_size`` sequences, each with bindings and queries of its own."""
+    """Draw sequences, each with bindings and queries of its own.
+
+    Parameters
+    ----------
+    config : Config
+    rng : np.random.Generator
+    batch_size : int
+        B.
+
+    Returns
+    -------
+    Batch
+        ``inputs`` (B, T) ids as `encode` writes them, with a label at every query.
+    """
     keys = _some(rng, batch_size, config.num_keys, config.num_pairs)
     values = rng.integers(config.num_values, size=keys.shape)
     return encode(config, keys, values, _some(rng, batch_size, config.num_pairs, config.num_queries))

@@ -105,7 +105,20 @@ def encode(config, x, y):
 
 
 def sample(config, rng, batch_size):
-    """Draw ``batch_size`` sequences, each with weights of its own."""
+    """Draw sequences, each with weights of its own.
+
+    Parameters
+    ----------
+    config : Config
+    rng : np.random.Generator
+    batch_size : int
+        B.
+
+    Returns
+    -------
+    Batch
+        ``inputs`` (B, 2 num_points - 1, F) features; the label at each x is the bin of its y.
+    """
     shape = batch_size, config.num_points, config.num_weights
     w = rng.standard_normal((batch_size, config.num_weights)) / math.sqrt(config.num_weights)
     x = rng.standard_normal(shape, dtype=np.float32)  # as the inputs hold it

@@ -118,14 +118,14 @@ def entropy_rate_nats(config):
 
 
 def draw_symbols(config, rng, count):
-    """Draw chains (count, T + 1) from the stationary distribution on."""
+    """Draw chains, (count, T + 1) of int64, from the stationary distribution on."""
     steps = rng.choice(config.num_symbols, size=(count, config.num_positions), p=transition_matrix(config)[0])
     start = rng.integers(config.num_symbols, size=(count, 1))
     return np.cumsum(np.concatenate([start, steps], axis=1), axis=1) % config.num_symbols
 
 
 def sample(config, rng, batch_size):
-    """Draw ``batch_size`` fresh sequences: noisy views of s_1 … s_T, with s_2 … s_{T+1} as labels."""
+    """Draw a Batch of fresh sequences: inputs (batch_size, T, F), noisy views of s_1 … s_T; labels s_2 … s_{T+1}."""
     symbols = draw_symbols(config, rng, batch_size)
     shown = means(config)[symbols[:, :-1]]
     inputs = shown + config.noise * rng.standard_normal(shown.shape)
