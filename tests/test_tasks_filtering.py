@@ -206,7 +206,7 @@ def test_bad_arguments(method):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_hmmlearn_agrees(seed):
-    outside = pytest.importorskip("hmmlearn.hmm")
+    outside = pytest.importorskip("hmmlearn.hmm", reason="the outside oracle: pip install -e '.[oracle]'")
     model = random_model(seed, S=4, V=5)
     observations = possible(seed, model, T=40)
     theirs = outside.CategoricalHMM(n_components=4)
