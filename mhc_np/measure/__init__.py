@@ -6,6 +6,7 @@ Chapter: chapters/04_training.md      Tests: tests/test_calibration.py
 from mhc_np.measure import (
     calibration,
     drift,
+    events,
     gains,
     geometry,
     labels,
@@ -15,6 +16,7 @@ from mhc_np.measure import (
     probes,
     refinement,
     reliability,
+    streams,
 )
 from mhc_np.measure.calibration import (
     entropy_bits,
@@ -27,6 +29,7 @@ from mhc_np.measure.calibration import (
 __all__ = [
     "calibration",
     "drift",
+    "events",
     "entropy_bits",
     "entropy_mae_bits",
     "entropy_mae_of_means_bits",
@@ -40,5 +43,6 @@ __all__ = [
     "probes",
     "refinement",
     "reliability",
+    "streams",
     "total_variation",
 ]
