@@ -76,6 +76,7 @@ def test_a_trace_holds_what_the_rules_read():
         assert 0 <= look["reinforced_share"] <= 1
         assert look["score_gradient_size"] >= 0
         assert set(got[arm]["settled"]) == {"routing", "content", "W_q", "W_k", "W_v", "W_o"}
+        assert all(0 < step <= 40 for step in got[arm]["settled"].values())
     # At first order, one block alone lowers the loss by its rate times the number of steps.
     start = got["sgd"]["looks"][0]
     wanted = start["content_rate"] * em_trace.NUM_ALONE * em_trace.GENTLE * 0.05
@@ -189,3 +190,10 @@ def test_kept_sweeps_tried_the_rates_of_their_setting(task):
             assert tried == (setting.adamw_rates if arm.adamw else setting.rates)
         assert saved["config"]["num_steps"] == setting.num_steps
         assert saved["config"]["num_positions"] == setting.config.num_positions
+
+
+def test_settled_is_the_arrival_that_the_trained_networks_of_the_geometry_are_asked_for(monkeypatch):
+    """One measure of when a thing is done: in this chapter's heads and in chapter 9's networks."""
+    monkeypatch.setattr(em_trace.drift, "arrival", lambda steps, distance: float(len(steps)))
+    got = em_trace.trace(smaller(TINY, num_steps=20), 0, RATES)["arms"]["sgd"]["settled"]
+    assert len(set(got.values())) == 1

@@ -208,3 +208,18 @@ def test_bad_shapes_are_refused_in_words(shape, heads, message):
     params = example("one head")[0]
     with pytest.raises(ValueError, match=message):
         forward(params, np.zeros(shape), num_heads=heads)
+
+
+@pytest.mark.parametrize(
+    ("changes", "heads", "message"),
+    [
+        ({"W_q": (4, 4)}, 1, r"W_q and W_k of one width.* got W_q \(4, 4\), W_k \(4, 3\)"),
+        ({"W_o": (4, 6)}, 1, r"a row of W_o a column of W_v.* W_o \(4, 6\)"),
+        ({"W_q": (4, 4), "W_k": (4, 4)}, 2, r"2 heads divide, got .*W_v \(4, 3\)"),
+        ({}, 0, "0 heads divide"),
+    ],
+)
+def test_matrices_that_do_not_fit_are_named(changes, heads, message):
+    params = example("one head")[0] | {w: np.zeros(shape) for w, shape in changes.items()}
+    with pytest.raises(ValueError, match=message):
+        forward(params, np.zeros((2, 5, 4)), num_heads=heads)

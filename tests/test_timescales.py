@@ -13,7 +13,6 @@ from mhc_np.dynamics.timescales import (
     content_movement,
     routing_kernel,
     row_movement,
-    settling_step,
     two_source_rates,
 )
 
@@ -71,15 +70,6 @@ def test_block_rates_predict_the_fall_of_the_loss():
         moved = {w: p - 1e-6 * gradients.params[w] * (w in names) for w, p in params.items()}
         fall = loss - loss_and_gradients(moved, inputs, targets=targets, mask=mask)[0]
         assert fall / 1e-6 == pytest.approx(rates[block], rel=1e-3)
-
-
-def test_settling_step_waits_for_the_last_relapse():
-    assert settling_step([0, 10, 20], [1.0, 0.05, 0.0]) == 10
-    assert settling_step([0, 10, 20], [1.0, 0.2, 0.0]) == 20
-    assert settling_step([0, 10, 20], [0.0, 0.0, 0.0]) == 0
-    assert settling_step([0, 10, 20], [1.0, 0.2, 0.0], share=0.5) == 10
-    with pytest.raises(ValueError, match="two or more matching steps"):
-        settling_step([0], [1.0])
 
 
 def test_movements():

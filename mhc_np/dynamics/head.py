@@ -113,20 +113,25 @@ def forward(params, inputs, *, num_heads=1, allowed=None):
     >>> forward({"W_q": 0 * one, "W_k": one, "W_v": one, "W_o": one}, np.array([[[2.0], [4.0]]])).logits[0, :, 0]
     array([2., 3.])
     """
-    D = inputs.shape[-1]
-    if inputs.ndim != 3 or any(params[w].shape[0] != D for w in PARAMETERS[:3]):
-        raise ValueError(
-            f"head: want inputs (B, T, D) and W_q, W_k, W_v with D rows, got inputs {inputs.shape} "
-            f"and {[params[w].shape for w in PARAMETERS[:3]]}"
-        )
-    if any(params[w].shape[1] % num_heads for w in PARAMETERS[:3]):
-        raise ValueError(f"head: want widths that {num_heads} heads divide, got {params['W_v'].shape}")
+    _check(params, inputs, num_heads)
     queries, keys, values = (split_heads(inputs @ params[w], num_heads) for w in PARAMETERS[:3])
     scores = (queries * key_scale(queries)) @ law.transpose(keys)
     scores = np.where(causal(inputs.shape[1]) if allowed is None else allowed, scores, -np.inf)
     weights = masked_softmax(scores)
     out = weights @ values
     return Head(queries, keys, values, scores, weights, out, merge_heads(out) @ params["W_o"])
+
+
+def _check(params, inputs, num_heads):
+    """Say which shapes do not fit together."""
+    (rows_q, q), (rows_k, k), (rows_v, v), (rows_o, _) = shapes = [params[w].shape for w in PARAMETERS]
+    got = ", ".join(f"{w} {shape}" for w, shape in zip(PARAMETERS, shapes, strict=True))
+    if inputs.ndim != 3 or {rows_q, rows_k, rows_v} != {inputs.shape[-1]}:
+        raise ValueError(f"head: want inputs (B, T, D) and W_q, W_k, W_v with D rows, got inputs {inputs.shape}, {got}")
+    if q != k or v != rows_o:
+        raise ValueError(f"head: want W_q and W_k of one width, and a row of W_o a column of W_v, got {got}")
+    if num_heads < 1 or q % num_heads or v % num_heads:
+        raise ValueError(f"head: want widths that {num_heads} heads divide, got {got}")
 
 
 def key_scale(queries):

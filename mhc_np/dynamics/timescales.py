@@ -86,30 +86,6 @@ def two_source_rates(weight, gap):
     return 2 * spread * spread, weight**2 + (1 - weight) ** 2
 
 
-def settling_step(steps, distance, share=0.9):
-    """Return the first step from which a distance to the final state stays below ``1 − share`` of its start.
-
-    Parameters
-    ----------
-    steps : (M,) ints
-        When each snapshot was taken, in rising order.
-    distance : (M,) floats
-        Of each snapshot to the last, whose own distance is zero.
-    share : float
-        In (0, 1).
-
-    Examples
-    --------
-    >>> settling_step([0, 1, 2, 4, 8], [10.0, 5.0, 0.9, 1.1, 0.0])
-    8
-    """
-    steps, distance = np.asarray(steps), np.asarray(distance, dtype=float)
-    if distance.shape != steps.shape or distance.ndim != 1 or len(steps) < 2:
-        raise ValueError(f"settling_step: want two or more matching steps and distances, got {distance.shape}")
-    still_far = np.flatnonzero(distance > (1 - share) * distance[0])
-    return int(steps[still_far[-1] + 1]) if len(still_far) else int(steps[0])
-
-
 def row_movement(weights, final_weights):
     """Mean total variation between the rows of two sets of weights: how far the routing still has to go, in [0, 1]."""
     return float(0.5 * np.abs(weights - final_weights).sum(axis=-1).mean())

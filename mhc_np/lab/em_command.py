@@ -83,6 +83,12 @@ def numbers(name, result):
     if "metrics" in result:
         return result["metrics"].get("errors") or result["metrics"]
     kind = name.partition("-")[0]
+    if name == "beyond-gain":
+        return {f"{_cell(cell)} at rate {cell['rate']:g}": cell["kl_bits"] for cell in result["beyond"]}
+    if kind == "beyond":
+        runs = [(arm, run) for arm, runs in result["beyond"].items() for run in runs]
+        steps = {f"{arm} at rate {run['rate']:g}: steps to target": run["late"] for arm, run in runs}
+        return steps | {f"{arm} at rate {run['rate']:g}: nats at the end": run["final_nats"] for arm, run in runs}
     if kind == "sweep":
         picked = em_arms.pick([result])
         return {f"{arm}: {which} rate": rate for arm, rates in picked.items() for which, rate in rates.items()}

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mhc_np.lab import em_arms, em_control, em_gain, em_laws, em_trace, results, verdicts_em
+from mhc_np.lab import em_arms, em_control, em_edges, em_gain, em_laws, em_trace, results, verdicts_em
 from mhc_np.lab.em_setting import SETTINGS
 
 KEPT, OWN = results.KEPT / "em", results.OWN / "em"
@@ -75,6 +75,12 @@ def _of_task(task):
             lambda seed, out: em_arms.sweep(setting, seed),
             config,
         ),
+        f"beyond-{task}": EMRun(
+            f"the rates beyond the sweep's, where it ends too early, {task}",
+            em_arms.SWEEP_SEEDS,
+            lambda seed, out: em_edges.arms_beyond(setting, seed, _sweeps(f"sweep-{task}", out)),
+            config,
+        ),
         f"arms-{task}": EMRun(
             f"every arm at its best rates, {task}",
             SEEDS,
@@ -100,6 +106,10 @@ def _gain(seed, out):
     return em_gain.gain_cells(seed, em_gain.pick_rates(_sweeps("sweep-gain", out)))
 
 
+def _gain_beyond(seed, out):
+    return em_edges.gain_beyond(seed, _sweeps("sweep-gain", out))
+
+
 GAIN = {"task": "marked", **asdict(em_gain.CONFIG), "depths": em_gain.DEPTHS, "gains": em_gain.GAINS}
 EM_RUNS = {
     "laws": EMRun("closed forms against autograd and differences", SEEDS, lambda seed, out: em_laws.laws(seed), {}),
@@ -110,6 +120,7 @@ EM_RUNS = {
     "sweep-gain": EMRun(
         "depth and gain at every rate", em_arms.SWEEP_SEEDS, lambda seed, out: em_gain.sweep_gain(seed), GAIN
     ),
+    "beyond-gain": EMRun("the rates beyond the gain's sweep", em_arms.SWEEP_SEEDS, _gain_beyond, GAIN),
     "gain": EMRun("depth and gain, against the E-step", SEEDS, _gain, GAIN),
 }
 

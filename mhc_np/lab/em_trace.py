@@ -15,6 +15,7 @@ from mhc_np.dynamics.arms import ARMS, Descent, train
 from mhc_np.dynamics.head import PARAMETERS, forward, loss_and_gradients
 from mhc_np.lab.em_setting import Stage, finite
 from mhc_np.learn import AdamW, log_spaced_steps
+from mhc_np.measure import drift
 
 TRACED = ("sgd", "adamw")
 NUM_LOOKS, DISTANCE_EVERY = 30, 10
@@ -52,7 +53,7 @@ def _trace(setting, seed, name, rate):
         for step in at
     ]
     settled = {
-        key: timescales.settling_step(often, [to_go[step][f"{key}_distance"] for step in often])
+        key: finite(drift.arrival(often, [to_go[step][f"{key}_distance"] for step in often]))
         for key in ("routing", "content", *PARAMETERS)
     }
     return {"rate": rate, "looks": looks, "settled": settled}

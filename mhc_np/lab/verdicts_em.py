@@ -10,6 +10,7 @@ the words say what is missing.
 import numpy as np
 
 from mhc_np.lab.verdicts import Verdict
+from mhc_np.measure.manifold import spearman
 
 NUM_SEEDS = 5
 TASKS = ("sticky", "marked")
@@ -170,8 +171,8 @@ def _worst_if_lost(kl):
 
 
 def _rank_correlation(x, y):
-    """Spearman's correlation, ties by mean rank; 0 where one side is constant."""
-    ranks = [np.array([(np.sum(v < a) + np.sum(v <= a)) / 2 for a in v]) for v in (np.asarray(x), np.asarray(y))]
-    a, b = (rank - rank.mean() for rank in ranks)
-    size = np.sqrt((a * a).sum() * (b * b).sum())
-    return float((a * b).sum() / size) if size > 0 else 0.0
+    """Spearman's correlation over the pairs that are numbers; 0 where one side is constant."""
+    x, y = (np.array(side, dtype=float) for side in (x, y))
+    there = np.isfinite(x) & np.isfinite(y)
+    rank = spearman(x[there], y[there]) if there.any() else np.nan
+    return 0.0 if np.isnan(rank) else rank
