@@ -284,6 +284,39 @@ def test_float32_stays_float32_and_close(scheme, n):
         np.testing.assert_allclose(gradient32[name], wanted, atol=1e-5 * largest, err_msg=name)
 
 
+@every_pair
+def test_a_mix_of_precisions_gives_float64_parameters_float64_gradients(scheme, n):
+    """Right to the precision of the streams, in the precision of the parameters."""
+    params, streams = perturbed(scheme, n), rng().standard_normal((2, 3, n, WIDTH)).astype(np.float32)
+    cotangent = rng(7).standard_normal(streams.shape)
+    loss = lambda leaves: anp.sum(connect(leaves, scheme, leaves["streams"], make_branch()) * cotangent)  # noqa: E731
+    got, want = (grad(loss)({**params, "streams": streams.astype(dtype)}) for dtype in (np.float32, np.float64))
+    for name in params:
+        assert got[name].dtype == np.float64
+        largest = max(np.abs(slope).max() for slope in want.values())
+        np.testing.assert_allclose(got[name], want[name], atol=1e-5 * largest, err_msg=name)
+
+
+@every_pair
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
+def test_no_token_is_no_trouble(scheme, n, shape):
+    params = {**perturbed(scheme, n), "streams": np.zeros((*shape, n, WIDTH))}
+    run = lambda leaves: connect(leaves, scheme, leaves["streams"], make_branch())  # noqa: E731
+    assert run(params).shape == (*shape, n, WIDTH)
+    for name, slope in grad(lambda leaves: anp.sum(run(leaves)))(params).items():
+        np.testing.assert_array_equal(slope, np.zeros(params[name].shape))
+
+
+@every_pair
+def test_the_layout_in_memory_does_not_matter(scheme, n):
+    params, streams = perturbed(scheme, n), rng().standard_normal((2, 3, n, WIDTH))
+    across = np.ascontiguousarray(streams.transpose(3, 2, 1, 0)).transpose(3, 2, 1, 0)
+    loss = lambda leaves: anp.sum(connect(leaves, scheme, leaves["streams"], make_branch()) ** 2)  # noqa: E731
+    got, want = (grad(loss)({**params, "streams": x}) for x in (across, streams))
+    for name, slope in want.items():
+        np.testing.assert_allclose(got[name], slope, atol=1e-12 * (1 + np.abs(slope).max()), err_msg=name)
+
+
 def test_float32_training_with_logits_of_three_hundred_stays_finite():
     params = tree_map(lambda leaf: leaf.astype(np.float32), start("mhc", 4))
     for k, part in params.items():
@@ -325,6 +358,14 @@ def test_init_is_the_same_every_time_and_takes_turns_at_reading(scheme, n):
         assert home == [k % n for k in range(2 * n)]
 
 
+@pytest.mark.parametrize("n", [50, 64, 101, 200])
+def test_reads_of_many_streams_add_up_to_one_and_favour_their_own(n):
+    H_pre = 1 / (1 + np.exp(-init("mhc", n, 1, rng(), sublayer=n + 3)["b_pre"]))
+    assert H_pre.sum() == pytest.approx(1)
+    assert np.argmax(H_pre) == 3
+    assert H_pre.max() > 0.5
+
+
 @pytest.mark.parametrize(
     ("scheme", "n", "message"),
     [
@@ -343,7 +384,41 @@ def test_what_a_scheme_cannot_do_is_refused_in_words(scheme, n, message):
             connect({}, scheme, np.zeros((1, 1, n, 4)), zero_branch)
 
 
+def changed(scheme, **leaves):
+    params = {**init(scheme, 2, 4, rng()), **leaves}
+    return {name: leaf for name, leaf in params.items() if leaf is not None}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "params", "message"),
+    [
+        ("mhc", {}, r"connect: 'mhc' wants alpha \(3,\), got None; W_pre \(8, 2\), got None; .*; see init"),
+        ("scaled", {}, r"'scaled' wants b_post \(1,\), got None"),
+        ("mhc", changed("mhc", alpha=None), r"wants alpha \(3,\), got None; see init"),
+        ("mhc", changed("mhc", b_res=None), r"wants b_res \(2, 2\), got None; see init"),
+        ("hc", changed("hc", W_res=np.zeros((4, 4))), r"wants W_res \(4, 2\), got \(4, 4\); see init"),
+        ("identity", changed("mhc"), r"'identity' wants alpha \(2,\), got \(3,\); W_res None, got \(8, 4\)"),
+        ("residual", changed("hc_static"), r"'residual' wants b_pre None, got \(2,\)"),
+    ],
+)
+@pytest.mark.parametrize("how", [connect, connect_ref])
+def test_parameters_of_another_scheme_or_none_at_all_are_refused(scheme, params, message, how):
+    """Were they taken as they come, a network that lost its maps would run on as the plain one."""
+    with pytest.raises(ValueError, match=message):
+        how(params, scheme, np.zeros((1, 1, 1 if scheme == "scaled" else 2, 4)), zero_branch)
+
+
+@pytest.mark.parametrize("scheme", ["residual", "identity", "mhc", "hc"])
+def test_a_branch_of_another_width_is_refused(scheme):
+    with pytest.raises(ValueError, match=r"connect: want the branch to return \(2, 3, 4\), got \(2, 3, 2\)"):
+        connect(init(scheme, 2, 4, rng()), scheme, np.zeros((2, 3, 2, 4)), lambda hidden: hidden[..., :2])
+
+
 def test_streams_of_the_wrong_shape_are_refused():
+    with pytest.raises(ValueError, match="connect: want streams to be an array of floats, got int64"):
+        connect({}, "residual", np.zeros((2, 3, 1, 4), int), zero_branch)
+    with pytest.raises(ValueError, match=r"reduce: want at least one stream, got \(1, 1, 0, 2\)"):
+        reduce(np.zeros((1, 1, 0, 2)))
     with pytest.raises(ValueError, match=r"want streams \(B, T, n, D\), got \(2, 3, 4\); use expand"):
         connect({}, "residual", np.zeros((2, 3, 4)), zero_branch)
     with pytest.raises(ValueError, match="at least one stream, got n = 0"):

@@ -94,6 +94,8 @@ def test_summary_measures_each_token_and_averages_last():
             lambda: gains.forward_gain(np.zeros((2, 3))),
             r"forward_gain: want matrices \(\.\.\., n, n\), got shape \(2, 3",
         ),
+        (lambda: gains.normalized_entropy(np.full((2, 2), 3.0)), "want rows that sum to 1, got one off by 5"),
+        (lambda: gains.summary(np.zeros((0, 2, 2))), r"summary: want at least one matrix, got shape \(0, 2, 2\)"),
         (lambda: gains.composite([]), "composite: want at least one mixing, got none"),
         (lambda: gains.composite([np.eye(2), np.eye(3)]), r"one size, got \(2, 2\) and \(3, 3\)"),
     ],

@@ -15,11 +15,9 @@ import numpy as np
 from mhc_np.connections.columns import columns, columns_ref
 from mhc_np.connections.gated_read import gated_read
 from mhc_np.connections.mixing import read
-from mhc_np.connections.schemes import lookup
+from mhc_np.connections.parameters import MAPS, rule_for
 from mhc_np.connections.streams import reduce
 from mhc_np.ops import normed_linear, normed_linear_ref
-
-MAPS = ("pre", "post", "res")
 
 
 class Coefficients(NamedTuple):
@@ -48,21 +46,22 @@ def coefficients(params, scheme, streams):
     Raises
     ------
     ValueError
-        If the scheme is unknown, or the streams do not have its shape.
+        If the scheme is unknown, or streams or parameters do not have its shapes.
     """
-    raw = _raw(params, scheme, streams, normed_linear)
-    return Coefficients(**_confined(params, _rule(scheme, streams), raw, columns, "constrain"))
+    rule = rule_for(params, scheme, streams)
+    return Coefficients(**_confined(params, rule, _raw(params, rule, streams, normed_linear), columns, "constrain"))
 
 
 def coefficients_ref(params, scheme, streams):
     """Return the same from definitions alone, differentiable to any order."""
-    raw = _raw(params, scheme, streams, normed_linear_ref)
-    return Coefficients(**_confined(params, _rule(scheme, streams), raw, columns_ref, "definition"))
+    rule = rule_for(params, scheme, streams)
+    raw = _raw(params, rule, streams, normed_linear_ref)
+    return Coefficients(**_confined(params, rule, raw, columns_ref, "definition"))
 
 
 def observe(params, scheme, streams):
     """Return (hidden, streams, H_post, H_res): what the branch is to see, and what to do after it, to which streams."""
-    rule = _rule(scheme, streams)
+    rule = rule_for(params, scheme, streams)
     if rule.features == "flat" and "b_pre" in params:
         hidden, raw, streams = gated_read(streams, *_weight_and_bias(params))
         found = _confined(params, rule, raw, columns, "constrain", maps=MAPS[1:])
@@ -70,12 +69,6 @@ def observe(params, scheme, streams):
     found = coefficients(params, scheme, streams)
     hidden = reduce(streams) if found.H_pre is None else read(found.H_pre, streams)
     return hidden, streams, found.H_post, found.H_res
-
-
-def _rule(scheme, streams):
-    if streams.ndim != 4:
-        raise ValueError(f"connect: want streams (B, T, n, D), got {streams.shape}; use expand")
-    return lookup("connect", scheme, streams.shape[2])
 
 
 def _learned(params, maps=MAPS):
@@ -101,9 +94,9 @@ def _bias(params):
     return anp.concatenate([anp.ravel(params[f"b_{name}"]) for name in _learned(params)])
 
 
-def _raw(params, scheme, streams, normed):
+def _raw(params, rule, streams, normed):
     """Return the raw coefficients of all learned maps side by side, (B, T, M), or None if nothing is learned."""
-    rule, (batch, length, n, width) = _rule(scheme, streams), streams.shape
+    batch, length, n, width = streams.shape
     if not _learned(params):
         return None
     if rule.features is None:
@@ -112,7 +105,8 @@ def _raw(params, scheme, streams, normed):
         return normed(anp.reshape(streams, (batch, length, n * width)), *_weight_and_bias(params))
     # α tanh(θ x̃_j) + b for each stream j; for H_res, θ_i and stream j make entry (i, j) (HC, Eq. 5)
     bounded = anp.swapaxes(anp.tanh(normed(streams, _weight(params))), 2, 3)
-    return anp.reshape(bounded, (batch, length, -1)) * _alpha(params) + _bias(params)
+    bias = _bias(params)
+    return anp.reshape(bounded, (batch, length, bias.size)) * _alpha(params) + bias
 
 
 def _confined(params, rule, raw, cut, kind, maps=MAPS):

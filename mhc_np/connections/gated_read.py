@@ -80,32 +80,32 @@ def gated_read_fwd(streams, weight, bias, *, eps):
     raw, (_, _, scale, product, _) = normed_linear_fwd(flat, weight, bias, eps=eps)
     gate, _ = sigmoid_fwd(raw[:, :n])
     hidden = (gate[:, None] @ flat.reshape(-1, n, width)).reshape(*lead, width)
-    rest = np.ascontiguousarray(raw[:, n:]).reshape(*lead, -1)
+    rest = np.ascontiguousarray(raw[:, n:]).reshape(*lead, raw.shape[1] - n)
     return Parts((hidden, rest, streams)), (streams, weight, scale, product, gate)
 
 
 def gated_read_bwd(d_parts, cache):
     """Add up what a stream gets as read, as looked at, from the norm and from later uses (eq:gated-read-vjp)."""
     streams, weight, scale, product, gate = cache
-    num_tokens, (n, width) = len(gate), streams.shape[-2:]
+    num_tokens, (n, width), dtype = len(gate), streams.shape[-2:], product.dtype
     tokens = streams.reshape(num_tokens, n, width)
-    shapes = (num_tokens, 1, width), (num_tokens, -1), (num_tokens, n, width)
+    shapes = (num_tokens, 1, width), (num_tokens, weight.shape[1] - n), (num_tokens, n, width)
     d_hidden, d_rest, d_later = (
         None if d_part is None else d_part.reshape(shape) for d_part, shape in zip(d_parts, shapes, strict=True)
     )
     if d_hidden is None:
-        d_hidden = np.zeros(shapes[0], streams.dtype)
-    d_raw = np.zeros((num_tokens, weight.shape[1]), streams.dtype)
+        d_hidden = np.zeros(shapes[0], dtype)
+    d_raw = np.zeros((num_tokens, weight.shape[1]), dtype)
     (d_raw[:, :n],) = sigmoid_bwd((tokens @ np.swapaxes(d_hidden, 1, 2))[..., 0], gate)
     if d_rest is not None:
         d_raw[:, n:] = d_rest
-    d_bias = np.ones(num_tokens, d_raw.dtype) @ d_raw
+    d_bias = np.ones(num_tokens, dtype) @ d_raw
     d_raw *= scale
     along = np.einsum("tm,tm->t", d_raw, product)[:, None]
     along *= scale
     along /= n * width
     # What the norm takes off and the read sends back are one product a token: [-along I, gate] [streams; d_hidden].
-    back = np.zeros((num_tokens, n, n + 1), streams.dtype)
+    back = np.zeros((num_tokens, n, n + 1), dtype)
     back[:, np.arange(n), np.arange(n)] = -along
     back[:, :, n] = gate
     d_streams = np.empty(tokens.shape, streams.dtype)
@@ -115,7 +115,7 @@ def gated_read_bwd(d_parts, cache):
         d_block += back[block] @ np.concatenate([tokens[block], d_hidden[block]], axis=1)
         if d_later is not None:
             d_block += d_later[block]
-    return d_streams.reshape(streams.shape), tokens.reshape(num_tokens, -1).T @ d_raw, d_bias
+    return d_streams.reshape(streams.shape), tokens.reshape(num_tokens, n * width).T @ d_raw, d_bias
 
 
 _gated_read = define_vjp(gated_read_fwd, gated_read_bwd, reference="gated_read_ref")

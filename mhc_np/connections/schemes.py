@@ -16,7 +16,7 @@ import numpy as np
 from mhc_np import ops
 from mhc_np.ops.sinkhorn import sinkhorn_unchecked
 
-SOFT = 0.01  # what a sigmoid read takes from each stream but its own, at the start
+SOFT = 0.01  # what a sigmoid read takes from each stream but its own, at the start (less for more than 50 streams)
 SHARP = 8.0  # logit gap between staying and moving, at the start: 8I - 8 leaves .999 on the diagonal for n = 4
 
 
@@ -52,7 +52,8 @@ def own_stream_logits(n, sublayer):
     """
     if n == 1:
         return None
-    share = np.where(own_stream(n, sublayer) > 0, 1 - SOFT * (n - 1), SOFT)
+    soft = min(SOFT, 0.5 / n)  # the own stream keeps more than half
+    share = np.where(own_stream(n, sublayer) > 0, 1 - soft * (n - 1), soft)
     return np.log(share / (1 - share))
 
 

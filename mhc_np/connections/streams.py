@@ -72,11 +72,18 @@ def reduce(streams):
     -------
     (B, T, D) floats
 
+    Raises
+    ------
+    ValueError
+        If there is no stream to read.
+
     Examples
     --------
     >>> reduce(np.array([[[[1.0, 2.0], [3.0, 6.0]]]]))
     array([[[2., 4.]]])
     """
+    if streams.shape[-2] < 1:
+        raise ValueError(f"reduce: want at least one stream, got {streams.shape}")
     if streams.shape[-2] == 1:
         return anp.reshape(streams, (*streams.shape[:-2], streams.shape[-1]))
     return _reduce(streams)

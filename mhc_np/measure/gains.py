@@ -133,7 +133,7 @@ def normalized_entropy(plan):
     Raises
     ------
     ValueError
-        If an entry is negative: such rows are no distributions.
+        If an entry is negative, or a row does not sum to 1 within .05: such rows are no distributions.
 
     Examples
     --------
@@ -143,6 +143,8 @@ def normalized_entropy(plan):
     plan = _checked("normalized_entropy", plan)
     if (plan < 0).any():
         raise ValueError(f"normalized_entropy: want entries >= 0, got {plan.min():.3g}; is this mixing signed?")
+    if (off := np.abs(plan.sum(axis=-1) - 1).max(initial=0.0)) > 0.05:
+        raise ValueError(f"normalized_entropy: want rows that sum to 1, got one off by {off:.3g}")
     n = plan.shape[-1]
     if n == 1:
         return np.zeros(plan.shape[:-2])  # one stream: nothing is mixed
@@ -168,7 +170,7 @@ def summary(H):
     Parameters
     ----------
     H : (..., n, n) floats
-        One static matrix, or one for every token, single or `composite`.
+        One static matrix, or one for every token, single or `composite`; at least one.
 
     Examples
     --------
@@ -177,6 +179,8 @@ def summary(H):
     (2.0, 2.0, 1.0, 1.0)
     """
     H = _checked("summary", H)
+    if not H.size:
+        raise ValueError(f"summary: want at least one matrix, got shape {H.shape}")
     values = singular_values(H)
     measures = (
         *(forward_gain(H), backward_gain(H), signed_forward_gain(H), signed_backward_gain(H)),
