@@ -45,7 +45,7 @@ FROM_OUTSIDE = {
     "learn": {"numpy", "autograd", "tqdm"},
     "tasks": {"numpy"},
     "measure": {"numpy"},
-    "lab": {"numpy", "autograd", "tqdm", "IPython"},
+    "lab": {"numpy", "autograd", "tqdm", "IPython", "distributed"},
 }
 
 

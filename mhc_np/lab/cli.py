@@ -12,6 +12,8 @@ from mhc_np.lab import em_command, golden, results
 from mhc_np.lab.cases import CASES
 from mhc_np.lab.em_runs import EM_RUNS
 from mhc_np.lab.experiment import UsageError, carry_out
+from mhc_np.lab.grid_command import run_grid
+from mhc_np.lab.grids import GRIDS
 from mhc_np.lab.runs import RUNS
 from mhc_np.lab.settings import find_run, is_as_named, with_settings
 from mhc_np.learn import CheckpointError
@@ -66,6 +68,13 @@ def _parser():
         help="one training step at three sizes; what makes it fast; Sinkhorn alone; a step on wide streams",
     )
     bench.add_argument("--keep", action="store_true", help="save the result to chapters/results, for the book")
+    grid = command("grid", run_grid, "run a grid of cells, or go on with it")
+    grid.add_argument("name", help=", ".join(GRIDS))
+    grid.add_argument("--dry-run", action="store_true", help="say what it has, and what is left will take")
+    grid.add_argument("--workers", type=int, default=1, help="processes on this machine")
+    grid.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="run on a Dask cluster instead")
+    grid.add_argument("--out", type=Path, help="folder of the results (default: runs/grid-NAME)")
+    grid.add_argument("--keep", action="store_true", help="results go to chapters/results, for the book")
     return parser
 
 

@@ -1,0 +1,41 @@
+"""The named grids: whole seeds in order, no cell twice, every cell can be built."""
+
+import pytest
+
+from mhc_np.lab.grids import ARMS, DEPTHS, GRIDS, NORMS, RATES, seconds
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_cells_have_their_own_names_and_can_be_built(name):
+    cells = GRIDS[name]()
+    assert len({cell.name for cell in cells}) == len(cells)
+    for cell in cells:
+        cell.model_config()
+        assert cell.num_steps % cell.look_every == 0
+        assert 0 < seconds(cell) < 600
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_seeds_come_whole(name):
+    seeds = [cell.seed for cell in GRIDS[name]()]
+    assert seeds == sorted(seeds)
+
+
+def test_the_main_grid_is_full():
+    cells = GRIDS["bijection"]()
+    assert len(cells) == len(ARMS) * len(NORMS) * len(RATES) * sum(DEPTHS.values()) == 616
+    first = cells[: len(ARMS) * len(NORMS) * len(RATES)]
+    assert {(cell.depth, cell.seed) for cell in first} == {(12, 0)}
+    assert {(cell.final_norm, cell.arm, cell.rate) for cell in first} == {
+        (norm, arm, rate) for norm in NORMS for arm in ARMS for rate in RATES
+    }
+
+
+def test_the_whole_main_grid_is_planned_at_six_hours_on_two_cores():
+    assert sum(map(seconds, GRIDS["bijection"]())) < 6 * 3600
+    assert sum(map(seconds, GRIDS["bijection-short"]())) < 600
+
+
+def test_names_tell_tasks_apart():
+    names = {cell.name for name in ("bijection", "khop-mixing", "hmm-mixing", "stress") for cell in GRIDS[name]()}
+    assert len(names) == 616 + 60 + 60 + 40
