@@ -3,7 +3,8 @@
 Chapter: chapters/13_mhc.md      Tests: tests/test_golden.py
 
 Every case has a cotangent: the gradient recorded for an input is that of ``sum(output * cotangent)``. Inputs are
-rounded to three decimals, so that they are the same numbers in any language.
+rounded to three decimals, so that they are the same numbers in any language. Models alone are computed by the package's
+own kernels; the tests hold them against PyTorch.
 """
 
 from dataclasses import asdict
@@ -75,7 +76,7 @@ def _model(scheme, rng, draw):
 
 
 def answer(settings, inputs):
-    """Compute a case from its definitions in float64.
+    """Compute a case in float64, from definitions.
 
     Parameters
     ----------
