@@ -51,7 +51,7 @@ def test_a_level_is_the_median_with_a_band_over_all_seeds(runs):
 @pytest.mark.parametrize("name", ["model", "exact", "mismatch"])
 def test_moves_show_every_seed_and_their_median(runs, name):
     _, ax = plots.figure()
-    line = plots_hmm.draw_moves(ax, runs, name, colour=plots.BLUE)
+    line = plots_hmm.draw_moves(ax, runs, name, colour=plots.BLUE, dash=plots.DASHES[-1])
     moves = np.array([run["memory"][name] for run in runs])
     np.testing.assert_allclose(line.get_ydata(), np.median(moves, axis=0))
     for drawn, move in zip(ax.lines[:3], moves, strict=True):

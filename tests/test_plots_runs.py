@@ -53,6 +53,13 @@ def test_a_curve_leaves_out_step_0_which_has_no_logarithm(results):
     assert ax.get_xscale() == ax.get_yscale() == "log"
 
 
+@pytest.mark.parametrize("dash", plots.DASHES)
+def test_every_dash_of_the_book_can_be_drawn(results, dash):
+    _, (above, below) = plots.figure(2, 1)
+    assert plots_runs.draw_curve(above, results, "kl_bits", dash=dash).get_color() == plots.BLUE
+    assert plots_runs.draw_positions(below, results, "kl_bits", dash=dash).get_color() == plots.BLUE
+
+
 def test_draw_results_writes_the_file_that_was_asked_for(results, tmp_path):
     plots_runs.draw_results(results, tmp_path / "new" / "run.svg")
     first = (tmp_path / "new" / "run.svg").read_text()

@@ -85,7 +85,7 @@ def draw_moves(ax, results, name, *, colour, dash="-"):
     windows, moves = columns(results, "memory", name)
     for each in moves:
         ax.semilogy(windows, each, "-", color=colour, linewidth=0.7, alpha=0.5)
-    (line,) = ax.semilogy(windows, np.median(moves, axis=0), dash, color=colour)
+    (line,) = ax.semilogy(windows, np.median(moves, axis=0), linestyle=dash, color=colour)
     ax.set_xlabel("observations kept, w")
     ax.set_xticks(windows)
     return line

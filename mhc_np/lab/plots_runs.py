@@ -73,7 +73,7 @@ def draw_curve(ax, results, name, *, label=None, colour=plots.BLUE, dash="-"):
     seen = steps > 0
     for each in values:
         ax.loglog(steps[seen], each[seen], "-", color=colour, linewidth=0.7, alpha=0.5)
-    (line,) = ax.loglog(steps[seen], np.median(values, axis=0)[seen], dash, color=colour)
+    (line,) = ax.loglog(steps[seen], np.median(values, axis=0)[seen], linestyle=dash, color=colour)
     ax.set_xlabel("step")
     ax.set_ylabel(WORDS.get(name, name))
     if label:
@@ -87,7 +87,7 @@ def draw_positions(ax, results, name, *, label=None, colour=plots.BLUE, dash="-"
     k = np.arange(1, values.shape[1] + 1)
     for each in values:
         ax.semilogy(k, each, "-", color=colour, linewidth=0.7, alpha=0.5)
-    (line,) = ax.semilogy(k, np.median(values, axis=0), dash, color=colour)
+    (line,) = ax.semilogy(k, np.median(values, axis=0), linestyle=dash, color=colour)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("question k")
     ax.set_ylabel(WORDS.get(name, name))
