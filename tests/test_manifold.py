@@ -92,6 +92,15 @@ def test_ranks_and_correlations_on_ties_by_hand():
     assert np.isnan(r_squared([1.0, 2.0], [3.0, 3.0]))
 
 
+def test_rounding_does_not_decide_between_equal_values():
+    """Entropies of one belief with its hypotheses relabelled are equal, and are summed in different orders."""
+    belief = np.array([[0.1, 0.7, 0.2], [0.7, 0.2, 0.1], [0.2, 0.1, 0.7], [1 / 3, 1 / 3, 1 / 3]])
+    entropy = -(belief * np.log2(belief)).sum(axis=1)
+    assert ranks(entropy).tolist() == [2.0, 2.0, 2.0, 4.0]
+    assert ranks([0.0, 1e-9, 1.0]).tolist() == [1.0, 2.0, 3.0]  # small is not equal
+    assert ranks(np.zeros(3)).tolist() == [2.0, 2.0, 2.0]
+
+
 def test_projecting_out_removes_that_axis_and_nothing_else():
     entropy = rng().uniform(0, 3, N)
     points = on_a_curve(entropy)
