@@ -1,5 +1,6 @@
 """The figures of EM draw what the results hold, and nothing else."""
 
+import matplotlib.colors
 import numpy as np
 import pytest
 
@@ -19,6 +20,36 @@ def test_the_loop_shows_the_kept_weights_and_values():
         np.testing.assert_allclose(axes[row, 1].collections[0].get_offsets(), kept["values"][moment])
         assert f"step {result['keep'][moment]}" in axes[row, 0].get_ylabel()
     assert "<svg" in drawing._repr_svg_()
+
+
+def test_triangles_are_the_push_of_descent_on_the_scores():
+    """Up where a score will rise: the sign of weight times advantage, the strongest of the panel the largest."""
+    result = plain(loop(0))
+    kept = {name: np.array(parts) for name, parts in result["courses"]["both"].items()}
+    _, axes = plots.figure(2, 2)
+    plots_em.draw_loop(axes, result, moments=[1, 3])
+    for row, moment in enumerate((1, 3)):
+        push = kept["weights"][moment] * kept["advantage"][moment]
+        marks = [line for line in axes[row, 0].lines if line.get_marker() in "^v"]
+        assert len(marks) == (np.abs(push) > 0.1 * np.abs(push).max()).sum()
+        for mark in marks:
+            source, query = (int(np.squeeze(side)) for side in mark.get_data())
+            assert (mark.get_marker() == "^") == (push[query, source] > 0)
+        largest = max(marks, key=lambda mark: mark.get_markersize())
+        source, query = (int(np.squeeze(side)) for side in largest.get_data())
+        assert abs(push[query, source]) == np.abs(push).max()
+
+
+def test_a_value_has_a_colour_once_a_query_gives_it_half_of_its_weight():
+    result = plain(loop(0))
+    _, axes = plots.figure(2, 2)
+    plots_em.draw_loop(axes, result, moments=[0, 4])
+    grey = matplotlib.colors.to_rgba(plots.GREY)
+    for row, moment in enumerate((0, 4)):
+        dots = next(each for each in axes[row, 1].collections if each.get_zorder() == 3)
+        claimed = np.array(result["courses"]["both"]["weights"][moment]).max(axis=0) > 0.5
+        shown = [tuple(colour) != grey for colour in np.resize(dots.get_facecolors(), (5, 4))]
+        assert shown == claimed.tolist()
 
 
 def test_the_race_is_the_median_above_bayes():

@@ -1,7 +1,8 @@
 """Figures of chapters 7 to 9: the feedback loop, the race of the arms, one head watched, and the gain.
 
 Chapter: chapters/07_advantage.md      Tests: tests/test_plots_em.py
-Symbols: α_ij -> weights (queries, sources), v_j -> values (sources, 2), −Σ_i α_ij u_i -> pull (sources, 2)
+Symbols: α_ij -> weights (queries, sources), v_j -> values (sources, 2), −Σ_i α_ij u_i -> pull (sources, 2),
+α_ij(E_i[b] − b_ij) -> push (queries, sources)
 
 Every function takes saved results, as `mhc_np.lab.em_runs.load` returns them, and draws into axes of `plots.figure`.
 `FIGURES` says how each run is drawn as a whole, for ``python -m mhc_np show NAME --figure FILE``.
@@ -27,7 +28,7 @@ ARM_WORDS = {
 
 
 def draw_loop(axes, result, course="both", moments=None):
-    """Draw the feedback loop as small multiples: weights on the left, values and their pull on the right.
+    """Draw the feedback loop as small multiples: weights and what the law does to them, values and their pull.
 
     Parameters
     ----------
@@ -40,31 +41,44 @@ def draw_loop(axes, result, course="both", moments=None):
     moments : list of int, optional
         Which of the kept steps; by default the first M.
     """
-    kept, labels = result["courses"][course], np.array(result["labels"])
-    reach = 1.15 * np.abs(kept["values"]).max()
+    kept = {name: np.array(parts) for name, parts in result["courses"][course].items()}
+    labels, reach = np.array(result["labels"]), 1.15 * np.abs(kept["values"]).max()
     for (left, right), moment in zip(axes, moments or range(len(axes)), strict=True):
-        weights, values = np.array(kept["weights"][moment]), np.array(kept["values"][moment])
-        pull = np.array(kept["pull"][moment])
-        plots.show_matrix(left, weights, low=0, high=1, numbers=False)
+        weights, values, pull = (kept[name][moment] for name in ("weights", "values", "pull"))
+        _draw_weights(left, weights, weights * kept["advantage"][moment])
         left.set_ylabel(f"step {result['keep'][moment]}\nquery")
         left.set_yticks(range(len(labels)), [f"{i}: {'abc'[label]}" for i, label in enumerate(labels)])
         for corner, name in zip(np.array(result["corners"]), "abc", strict=True):
-            right.plot(*np.stack([0 * corner, reach * corner], axis=1), ":", color=plots.GREY, linewidth=0.8)
-            right.text(*(1.12 * reach * corner), name, ha="center", va="center")
-        colours = [plots.COLOURS[k] for k in labels[weights.argmax(axis=0)]]  # of the query that uses it most
-        share = weights.mean(axis=0) / weights.mean(axis=0).max()
-        right.scatter(*values.T, s=6 + 40 * share, c=colours, zorder=3)
+            right.plot(*np.stack([0 * corner, 1.25 * reach * corner], axis=1), ":", color=plots.GREY, linewidth=0.8)
+            right.text(*(1.4 * reach * corner), name, ha="center", va="center")
         arrow = 0.45 * reach * pull / np.sqrt((pull * pull).sum(axis=1)).max()  # the longest is drawn at one length
         right.quiver(*values.T, *arrow.T, angles="xy", scale_units="xy", scale=1, width=0.009, color=plots.GREY)
+        owner = [plots.COLOURS[k] for k in labels[weights.argmax(axis=0)]]
+        colours = [c if most > 0.5 else plots.GREY for c, most in zip(owner, weights.max(axis=0), strict=True)]
+        right.scatter(*values.T, s=70, c=colours, zorder=3)
         for j, value in enumerate(values):
-            right.annotate(str(j), value, xytext=(4, 4), textcoords="offset points", fontsize=8)
-        right.set(xlim=(-1.3 * reach, 1.3 * reach), ylim=(-1.1 * reach, 1.3 * reach), aspect="equal")
+            right.text(*value, str(j), color="white", fontsize=7, ha="center", va="center_baseline", zorder=4)
+        right.set(xlim=(-1.5 * reach, 1.5 * reach), ylim=(-1.0 * reach, 1.6 * reach), aspect="equal")
         right.spines[:].set_visible(False)
         right.set_xticks([])
         right.set_yticks([])
     axes[0, 0].set_title("weights")
-    axes[0, 1].set_title("values, and the pull on them")
+    axes[0, 1].set_title("values")
     axes[-1, 0].set_xlabel("source")
+
+
+def _draw_weights(ax, weights, push):
+    """Draw weights as tiles, and on each a triangle: the push of descent on its score, up or down, larger if stronger.
+
+    Sizes are relative to the strongest push of the panel; one of less than a tenth of it is left out.
+    """
+    image = plots.show_matrix(ax, weights, low=0, high=1, numbers=False)
+    strongest = np.abs(push).max()
+    for (query, source), value in np.ndenumerate(push):
+        if abs(value) > 0.1 * strongest:
+            ink = "black" if image.norm(weights[query, source]) > 0.5 else "white"
+            size = 6 * np.sqrt(abs(value) / strongest)
+            ax.plot(source, query, "^" if value > 0 else "v", color=ink, markersize=size, markeredgewidth=0)
 
 
 def draw_race(ax, results, names, kind="fastest", every=20):
