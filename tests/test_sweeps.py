@@ -43,3 +43,13 @@ def test_a_sweep_runs_every_variant_once_and_names_the_best(tmp_path, monkeypatc
     assert table["best"] == {"transformer": 0.01, "lstm": 0.03}
     assert [row["learning_rate"] for row in table["rows"]] == 2 * list(sweeps.RATES)
     assert "best: {'transformer': 0.01, 'lstm': 0.03}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [name for name in sweeps.STEPS if sweeps.kept(name).exists()])
+def test_a_rival_takes_the_best_rate_of_the_kept_table_or_the_next_lower_one_where_that_is_the_largest(name):
+    table = results.load(sweeps.kept(name))
+    expected = {(model, rate) for model, rate in sweeps.variants(name)}
+    assert {(row["model"], row["learning_rate"]) for row in table["rows"]} == expected
+    for model, taken in runs_baselines.RATES[name].items():
+        best = table["best"][model]
+        assert taken == (best if best < max(sweeps.RATES) else sorted(sweeps.RATES)[-2]), (name, model)
