@@ -63,7 +63,7 @@ def kept(name):
 
 def main(argv=None):
     """Carry out a sweep and keep its table."""
-    parser = argparse.ArgumentParser(prog="python -m mhc_np.lab.sweeps", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m mhc_np.lab.sweeps", description=__doc__.splitlines()[0].replace("``", ""))
     parser.add_argument("name", choices=STEPS)
     parser.add_argument("--folder", type=Path, default=results.OWN, help="where the short runs go")
     arguments = parser.parse_args(argv)
