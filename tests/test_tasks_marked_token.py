@@ -74,3 +74,19 @@ def test_averaging_alike_cannot_reach_the_optimum():
 def test_bad_configs_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         Config(**change)
+
+
+@pytest.mark.parametrize(
+    ("symbols", "marks", "message"),
+    [
+        ([[0, 1, 0, 1]], [2], r"want marks as whole numbers in 0 .. 1, got \[2\]"),
+        ([[0, 1, 0, 1]], [-1], "want marks"),
+        ([[0, -1, 0, 1]], [0], "want symbols as whole numbers in 0 .. 1, got"),
+        ([[0, 2, 0, 1]], [0], "want symbols"),
+        ([[0.0, 1.0, 0.0, 1.0]], [0], "want symbols as whole numbers"),
+    ],
+)
+def test_a_mark_or_symbol_that_is_not_there_is_refused(symbols, marks, message):
+    """A mark in the second half would give a sequence without an answer, a negative symbol another one's."""
+    with pytest.raises(ValueError, match=message):
+        encode(Config(num_symbols=2, num_positions=4), symbols, marks, [[0] * 4])

@@ -110,7 +110,9 @@ def test_bayes_value_is_the_mean_loss_of_the_posterior():
     [
         ({"num_symbols": 1}, "want num_symbols >= 2, got 1"),
         ({"self_transition": 1.0}, r"want self_transition in \[0, 1\), got 1.0"),
-        ({"noise": 0.0}, "want noise > 0, got 0.0"),
+        ({"noise": 0.0}, "want noise > 1e-100, and finite, got 0.0"),
+        ({"noise": 1e-200}, "got 1e-200; a noise of 1e-3"),
+        ({"noise": np.inf}, "got inf"),
         ({"num_positions": 0}, "num_positions >= 1"),
     ],
 )

@@ -81,6 +81,11 @@ def encode(config, symbols, marks, labels):
         Read in the second half only.
     """
     symbols, marks = np.asarray(symbols), np.asarray(marks)
+    for name, ids, stop in (("symbols", symbols, config.num_symbols), ("marks", marks, config.num_positions // 2)):
+        require(
+            ids.dtype.kind in "iu" and (ids >= 0).all() and (ids < stop).all(),
+            f"marked_token: want {name} as whole numbers in 0 .. {stop - 1}, got {ids.tolist()}",
+        )
     place = np.arange(config.num_positions)
     flags = place == marks[:, None]
     inputs = np.concatenate(
@@ -127,10 +132,11 @@ def posterior(config, batch):
 
 
 def bag_posterior(config, batch):
-    """Exact distribution of the label for a reader who sees the bag of inputs so far, but not their order.
+    """Exact distribution of the label for a reader of the *sum* of the inputs so far: of a bag of symbols.
 
-    Symbols and mark are drawn independently, so the marked symbol is any one of the t seen so far with equal
-    probability: the channel's rows are mixed by the counts. No model whose attention is uniform does better than this.
+    The sum tells how often each symbol came and that a mark came, not to which of them. Symbols and mark are drawn
+    independently, so the marked symbol is any one of the t seen so far with equal probability: the channel's rows are
+    mixed by the counts. No model whose attention is uniform does better than this.
 
     >>> config = Config(num_symbols=2, num_positions=4, fidelity=1.0)
     >>> batch = encode(config, symbols=[[0, 1, 0, 0]], marks=[1], labels=[[0, 0, 1, 1]])

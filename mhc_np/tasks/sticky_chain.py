@@ -35,7 +35,7 @@ class Config:
         The matrix of the code released with arXiv 2512.22473. There 1 / distance is ``self_transition`` on the
         diagonal *before* the rows are divided by their sum, so that a nominal .3 comes out as .3498.
     noise : float
-        σ, the standard deviation of the noise on each feature; positive.
+        σ, the standard deviation of the noise on each feature; above 1e-100, so that 1/σ² is finite.
     num_features : int
         F.
     num_positions : int
@@ -55,12 +55,11 @@ class Config:
     def __post_init__(self):
         """Check the sizes."""
         require(self.num_symbols >= 2, f"sticky_chain: want num_symbols >= 2, got {self.num_symbols}")
+        stays = self.self_transition
+        require(0 <= stays < 1, f"sticky_chain: want self_transition in [0, 1), got {stays}")
         require(
-            0 <= self.self_transition < 1,
-            f"sticky_chain: want self_transition in [0, 1), got {self.self_transition}",
-        )
-        require(
-            self.noise > 0, f"sticky_chain: want noise > 0, got {self.noise}; a small noise shows the chain plainly"
+            1e-100 < self.noise < np.inf,
+            f"sticky_chain: want noise > 1e-100, and finite, got {self.noise}; a noise of 1e-3 shows the chain plainly",
         )
         require(
             self.num_features >= 1 and self.num_positions >= 1,
