@@ -1,6 +1,7 @@
 """The runs of EM on the one command line."""
 
 import json
+import re
 
 import pytest
 
@@ -8,6 +9,8 @@ from mhc_np.lab import em_command
 from mhc_np.lab.cli import main
 from mhc_np.lab.em_runs import EM_RUNS, KEPT
 from mhc_np.lab.plots_em import FIGURES
+from mhc_np.lab.results import ROOT
+from mhc_np.lab.runs import RUNS
 
 
 @pytest.fixture(autouse=True)
@@ -97,3 +100,14 @@ def test_nothing_saved_is_said(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(em_command, "KEPT", tmp_path)
     assert main(["show", "sweep-gain"]) == 2
     assert "make one: python -m mhc_np run sweep-gain --seed 100" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("chapter", ["07_advantage", "08_em", "09_frame_precision"])
+def test_the_command_under_a_figure_names_a_run(chapter):
+    text = (ROOT / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
+    named = re.findall(r"`python -m mhc_np run ([\w-]+)", text)
+    assert len(named) >= 2
+    assert set(named) <= {*RUNS, *EM_RUNS}
+    assert "lab.em_runs NAME" not in text
+    for seed in map(int, re.findall(r"--seed (\d+)", text)):
+        assert seed in {0, 100}
