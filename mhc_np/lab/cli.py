@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from mhc_np.lab import em_command, golden, results
+from mhc_np.lab import em_command, golden, ledger, results
 from mhc_np.lab.cases import CASES
 from mhc_np.lab.em_runs import EM_RUNS
 from mhc_np.lab.experiment import UsageError, carry_out
@@ -75,6 +75,9 @@ def _parser():
     grid.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="run on a Dask cluster instead")
     grid.add_argument("--out", type=Path, help="folder of the results (default: runs/grid-NAME)")
     grid.add_argument("--keep", action="store_true", help="results go to chapters/results, for the book")
+    judge = command("ledger", ledger.command, "judge every claim of the book by its rule, from the saved results")
+    judge.add_argument("--json", type=Path, metavar="FILE", help="write verdicts, words and numbers to a file")
+    judge.add_argument("--readme", action="store_true", help="put the table into README.md")
     return parser
 
 

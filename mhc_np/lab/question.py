@@ -41,6 +41,8 @@ def missing(name, results, arms=None):
     gone = [cell for cell in wanted if _key(cell.described()) not in there]
     if not gone:
         return ""
+    if len(gone) == len(wanted):
+        return f"all {len(wanted)} cells of {name} are missing"
     seeds = sorted({cell.seed for cell in gone})
     return f"missing {len(gone)} of {len(wanted)} cells of {name} (seeds {', '.join(map(str, seeds))})"
 

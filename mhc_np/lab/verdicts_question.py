@@ -164,5 +164,6 @@ def _told(seen):
 def _final(verdict, numbers, words, gone):
     """While cells are missing, nothing passes; what is there is told."""
     if gone:
-        return Verdict("not seen here", numbers, f"{gone}; the cells that are there would give: {verdict}; {words}")
+        so_far = "" if gone.startswith("all") else f"; the cells that are there would give: {verdict}; {words}"
+        return Verdict("not seen here", numbers, f"{gone}{so_far}")
     return Verdict(verdict, numbers, words)
