@@ -8,10 +8,11 @@ import json
 import sys
 from pathlib import Path
 
-from mhc_np.lab import em_command, golden, ledger, results
+from mhc_np.lab import em_command, geometry_command, golden, ledger, results
 from mhc_np.lab.cases import CASES
 from mhc_np.lab.em_runs import EM_RUNS
 from mhc_np.lab.experiment import UsageError, carry_out
+from mhc_np.lab.geometry_runs import NAMES
 from mhc_np.lab.grid_command import run_grid
 from mhc_np.lab.grids import GRIDS
 from mhc_np.lab.runs import RUNS
@@ -83,14 +84,18 @@ def _parser():
 
 def list_runs(arguments):
     """Print every run with what it is."""
-    for name, run in {**RUNS, **EM_RUNS}.items():
-        print(f"{name:24} {run.about}")
+    about = {name: run.about for name, run in {**RUNS, **EM_RUNS}.items()}
+    for name, words in (about | geometry_command.ABOUT).items():
+        print(f"{name:24} {words}")
 
 
 def run_one(arguments):
     """Carry out a run and print its numbers."""
     if arguments.name in EM_RUNS:
         em_command.run(arguments)
+        return
+    if arguments.name in NAMES and not (arguments.set and arguments.name in RUNS):  # with --set: training alone
+        geometry_command.run(arguments)
         return
     run = with_settings(find_run(arguments.name), arguments.set)
     folder = ",".join([f"seed-{arguments.seed}", *sorted(arguments.set)]).replace("/", "_")
@@ -110,10 +115,11 @@ def run_one(arguments):
 
 
 def show_run(arguments):
-    """Print a run's saved results, a line a seed; those of EM a column a seed."""
-    if arguments.name in EM_RUNS:
-        em_command.show(arguments)
-        return
+    """Print a run's saved results, a line a seed; those of EM and of looks inside a column a seed."""
+    for names, command in ((EM_RUNS, em_command), (NAMES, geometry_command)):
+        if arguments.name in names:
+            command.show(arguments)
+            return
     find_run(arguments.name)
     found = results.find(arguments.name)
     if not found:

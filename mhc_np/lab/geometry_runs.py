@@ -31,16 +31,16 @@ NAMES = (*(name for name in RUNS if name.startswith("geometry-")), "depth")
 NUM_GRADIENT = 64  # sequences on which gradients are taken
 
 
-def make(name, seed, folder):
-    """Train what is missing of a run in the folder, and look."""
+def make(name, seed, folder, *, fresh=False):
+    """Train what is missing of a run in the folder, or all of it, and look."""
     if name == "depth":
-        return depth_grid(seed, folder)
+        return depth_grid(seed, folder, fresh=fresh)
     out = Path(folder) / name / f"seed-{seed}"
-    carry_out(name, RUNS[name], seed, out)
+    carry_out(name, RUNS[name], seed, out, fresh=fresh)
     return geometry_of(RUNS[name], seed, out)
 
 
-def depth_grid(seed, folder, grid=None, *, num_bound=2, progress=True):
+def depth_grid(seed, folder, grid=None, *, num_bound=2, progress=True, fresh=False):
     """Carry out the runs of the depth grid that are missing; return errors and gradients, a cell a run.
 
     A cell holds ``depth``, ``path``, ``rate``, ``kl_bits``, and ``gradients`` at the end, both None for a run that
@@ -61,7 +61,8 @@ def depth_grid(seed, folder, grid=None, *, num_bound=2, progress=True):
             start[f"{layers} {path}"] = depth.through_depth(model, first, config, batch, exact, rng, num_bound)
         cell = {"depth": layers, "path": path, "rate": rate, "kl_bits": None, "gradients": None}
         try:
-            cell["kl_bits"] = carry_out(name, run, seed, out, progress=progress)["metrics"]["kl_bits"]
+            trained = carry_out(name, run, seed, out, progress=progress, fresh=fresh)
+            cell["kl_bits"] = trained["metrics"]["kl_bits"]
             params = tree_map(np.float64, load_checkpoint(out / "checkpoint.npz")[0]["params"])
             cell["gradients"] = depth.stream_gradients(model, params, config, batch)
         except FloatingPointError as error:
