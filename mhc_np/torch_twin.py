@@ -41,15 +41,18 @@ def to_numpy(tensors):
     return tree_map(lambda tensor: tensor.detach().cpu().numpy().copy(), tensors)
 
 
-def logits(params, config, *, inputs):
-    """Predict at every position; see `mhc_np.models.transformer.logits`. Inputs are an array or a tensor."""
+def logits(params, config, *, inputs, connect=connect):
+    """Predict at every position; see `mhc_np.models.transformer.logits`. Inputs are an array or a tensor.
+
+    ``connect`` may be another function of the same arguments as that of `mhc_np.torch_twin_connections`.
+    """
     x = _embed(params, config, torch.as_tensor(inputs, device=params["embed"]["table"].device))
     if config.scheme != "residual":  # the plain network's streams are copies of each other, so one will do
         x = x[:, :, None].repeat(1, 1, config.num_streams, 1)
     for applied in range(config.num_layers * config.num_loops):
         block = params["blocks"][str(applied % config.num_layers)]
         for name, branch in (("attention", _attention), ("mlp", _mlp)):
-            x = _join(block[name], config, x, branch)
+            x = _join(block[name], config, x, branch, connect)
     if config.scheme != "residual":
         x = x.mean(dim=2)
     if config.final_norm:
@@ -90,13 +93,13 @@ def adamw(tensors, settings):
     return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.eps)
 
 
-def training_step(tensors, config, settings):
+def training_step(tensors, config, settings, connect=connect):
     """Return ``step(inputs, targets, mask) -> loss``: forward, backward, AdamW on the tensors, in place."""
     optimizer = adamw(tensors, settings)
 
     def step(inputs, targets, mask):
         optimizer.zero_grad()
-        loss = cross_entropy(logits(tensors, config, inputs=inputs), targets=targets, mask=mask)
+        loss = cross_entropy(logits(tensors, config, inputs=inputs, connect=connect), targets=targets, mask=mask)
         loss.backward()
         optimizer.step()
         return loss.item()
@@ -109,7 +112,7 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-def _join(part, config, x, branch):
+def _join(part, config, x, branch, connect):
     """Connect a branch to the stream; all schemes but the plain one are in `mhc_np.torch_twin_connections`."""
     if config.scheme == "residual":
         return x + branch(part, config, x)

@@ -17,7 +17,7 @@ def test_every_scheme_is_timed_beside_the_plain_network():
         assert "torch" not in row
     assert json.loads(json.dumps(result))["setting"]["num_streams"] == 2
     text = report(result).splitlines()
-    assert text[1].startswith("residual")
+    assert [line.split(",")[0] for line in text[1:4]] == ["residual", "identity", "mhc_lite"]
     assert "num_streams 2" in text[-1]
 
 
@@ -25,6 +25,10 @@ def test_every_scheme_is_timed_beside_the_plain_network():
 @pytest.mark.torch
 def test_pytorch_takes_part_where_it_is_installed():
     pytest.importorskip("torch")
-    rows = bench_connections(schemes=["mhc"], size="S", num_streams=2, rounds=1)["rows"]
-    assert rows["mhc"]["torch"]["least_ms"] > 0
-    assert rows["mhc"]["over_torch"] > 0
+    result = bench_connections(schemes=["mhc"], size="S", num_streams=2, rounds=1)
+    for who in ("torch", "torch_plain"):
+        assert result["rows"]["mhc"][who]["least_ms"] > 0
+        assert result["rows"]["mhc"][f"over_{who}"] > 0
+    assert "torch_plain" not in result["rows"]["residual"]
+    names = [line[:34].strip() for line in report(result).splitlines()[1:-1]]
+    assert names[-3:] == ["mhc, mhc_np", "mhc, PyTorch, our twin", "mhc, PyTorch, as it reads"]

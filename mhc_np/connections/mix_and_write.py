@@ -11,6 +11,8 @@ import numpy as np
 from mhc_np.autodiff import define_vjp
 from mhc_np.connections.mixing import mix_ref, write_ref
 
+BLOCK = 128  # tokens whose streams and update, 128 x 5 x 128 numbers, are joined in the cache
+
 
 def mix_and_write_ref(H_res, streams, H_post, update):
     """Mix, then write: the definition."""
@@ -53,10 +55,15 @@ def mix_and_write(H_res, streams, H_post, update):
 
 
 def mix_and_write_fwd(H_res, streams, H_post, update):
-    """Return (streams, cache)."""
-    weights = np.concatenate([H_res, H_post[..., None]], axis=-1)
-    extended = np.concatenate([streams, update[..., None, :]], axis=-2)
-    return weights @ extended, (H_res, streams, H_post, update)  # not the joined copy: it would outlive the pass
+    """Return (new streams, cache), block by block: the joined copy would cost as much as the product."""
+    n, width = streams.shape[-2:]
+    weights = np.concatenate([H_res, H_post[..., None]], axis=-1).reshape(-1, n, n + 1)
+    tokens, updates = streams.reshape(-1, n, width), update.reshape(-1, 1, width)
+    out = np.empty(tokens.shape, np.result_type(weights, tokens, updates))
+    for start in range(0, len(tokens), BLOCK):
+        block = slice(start, start + BLOCK)
+        np.matmul(weights[block], np.concatenate([tokens[block], updates[block]], axis=1), out=out[block])
+    return out.reshape(streams.shape), (H_res, streams, H_post, update)
 
 
 def mix_and_write_bwd(d_out, cache):

@@ -2,8 +2,9 @@
 
 Chapter: chapters/13_mhc.md      Tests: tests/test_bench_connections.py
 
-As `mhc_np.lab.bench`: CPU time of one thread, all contestants of a scheme taking turns in one process, ratios to be
-quoted. PyTorch runs the scheme as one would first write it (`mhc_np.torch_twin_connections`), everything else fused.
+As `mhc_np.lab.bench`: CPU time of one thread, all contestants taking turns in one process, ratios to be quoted. PyTorch
+runs our twin, which holds all schemes (`mhc_np.torch_twin_connections`), and for mHC also the equations as they read
+(`mhc_np.torch_twin_plain`). Everything else in it is PyTorch's own and fused.
 """
 
 import time
@@ -16,6 +17,8 @@ from mhc_np.lab.bench import lay_out, our_step
 from mhc_np.lab.results import provenance
 from mhc_np.learn import AdamW
 from mhc_np.models import init
+
+NAMES = {"ours": "mhc_np", "torch": "PyTorch, our twin", "torch_plain": "PyTorch, as it reads"}
 
 
 def bench_connections(schemes=("hc", "mhc"), size="M", num_streams=4, rounds=12, seed=0, with_torch=True):
@@ -39,8 +42,8 @@ def bench_connections(schemes=("hc", "mhc"), size="M", num_streams=4, rounds=12,
     -------
     dict
         Provenance, ``setting``, and in ``rows`` for "residual" and each scheme ``median_ms`` and ``least_ms`` by
-        ``ours`` and ``torch``, ``over_plain`` (ours to our plain network's) and ``over_torch`` (ours to PyTorch's),
-        both as medians over the rounds.
+        ``ours``, ``torch`` and, for mHC, ``torch_plain``; ``over_plain`` (ours to our plain network's), ``over_torch``
+        and ``over_torch_plain`` (ours to PyTorch's), all as medians over the rounds.
 
     Examples
     --------
@@ -55,8 +58,8 @@ def bench_connections(schemes=("hc", "mhc"), size="M", num_streams=4, rounds=12,
         config = plain if scheme == "residual" else replace(plain, scheme=scheme, num_streams=num_streams)
         params = init(config, np.random.default_rng(seed))
         steps["ours", scheme] = our_step(params, config)
-        if with_torch and (step := _their_step(params, config)):
-            steps["torch", scheme] = step
+        if with_torch:
+            steps |= {(who, scheme): step for who, step in _their_steps(params, config).items()}
     times = {who: [] for who in steps}
     for turn in range(rounds + 2):
         for who in sorted(steps, reverse=turn % 2):
@@ -71,34 +74,40 @@ def bench_connections(schemes=("hc", "mhc"), size="M", num_streams=4, rounds=12,
 
 def report(result):
     """Return the rows as a table in words."""
-    lines = [f"{'one training step':18} {'mhc_np':>19} {'to plain':>9} {'PyTorch eager':>19} {'ours / it':>10}"]
+    lines = [f"{'one training step':34} {'median':>9} {'least':>9} {'to plain':>9} {'ours / it':>10}"]
     for scheme, row in result["rows"].items():
-        times = [
-            f"{row[who]['median_ms']:7.1f} ({row[who]['least_ms']:.1f}) ms" if who in row else "-"
-            for who in ("ours", "torch")
-        ]
-        share = f"{row['over_torch']:10.2f}" if "over_torch" in row else ""
-        lines.append(f"{scheme:18} {times[0]:>19} {row['over_plain']:9.2f} {times[1]:>19} {share}".rstrip())
+        for who, name in NAMES.items():
+            if who in row:
+                share = row["over_plain"] if who == "ours" else row[f"over_{who}"]
+                place = f"{share:9.2f}" if who == "ours" else f"{'':9} {share:10.2f}"
+                spent = row[who]
+                title = f"{scheme}, {name}"
+                lines.append(f"{title:34} {spent['median_ms']:6.1f} ms {spent['least_ms']:6.1f} ms {place}".rstrip())
     setting = ", ".join(f"{name} {value}" for name, value in result["setting"].items())
     return "\n".join([*lines, f"CPU time of one thread, median (least); {setting}."])
 
 
-def _their_step(params, config):
-    """Return PyTorch's step, or None where PyTorch is missing."""
+def _their_steps(params, config):
+    """Return PyTorch's steps by name, or nothing where PyTorch is missing."""
     try:
         from mhc_np import torch_twin as twin
+        from mhc_np import torch_twin_plain as plain
     except ImportError:
-        return None
+        return {}
     twin.one_thread()
-    return twin.training_step(twin.to_torch(params), config, AdamW())
+    settings = AdamW()
+    steps = {"torch": twin.training_step(twin.to_torch(params), config, settings)}
+    if config.scheme == "mhc":
+        steps["torch_plain"] = twin.training_step(twin.to_torch(params), config, settings, connect=plain.connect)
+    return steps
 
 
 def _row(times, scheme):
     row = {"over_plain": float(np.median(times["ours", scheme] / times["ours", "residual"]))}
-    for who in ("ours", "torch"):
+    for who in NAMES:
         if (who, scheme) in times:
             spent = times[who, scheme]
             row[who] = {"median_ms": float(np.median(spent)), "least_ms": float(spent.min())}
-    if "torch" in row:
-        row["over_torch"] = float(np.median(times["ours", scheme] / times["torch", scheme]))
+            if who != "ours":
+                row[f"over_{who}"] = float(np.median(times["ours", scheme] / spent))
     return row
