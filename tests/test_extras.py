@@ -61,6 +61,12 @@ def test_a_model_that_cannot_read_on_is_not_asked_to():
     assert found["lengths"]["num_observations"] == [6]
 
 
+def test_one_observation_leaves_nothing_to_exchange():
+    found = extras.of("hmm", finish(hmm, hmm.Config(3, 3, num_observations=1), hmm.posterior), np.random.default_rng(1))
+    assert found["memory"] == {}
+    assert found["lengths"]["num_observations"][0] == 1
+
+
 def test_a_bijection_known_by_heart_is_found_out():
     config, rng = bijection.Config(num_symbols=4), np.random.default_rng(2)
     seen = bijection.sample(config, rng, 64)

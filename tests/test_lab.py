@@ -132,7 +132,8 @@ def test_what_is_kept_is_what_its_name_stands_for_today(name):
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_named_run_can_be_built(name):
+def test_every_named_run_can_be_built_and_fits_together(name):
+    assert RUNS[name].misfit() is None
     assert RUNS[name].model_config().num_outputs == RUNS[name].task_config().num_outputs
     json.dumps(results.plain(RUNS[name].training.__dict__))
 
@@ -146,3 +147,17 @@ def test_results_are_found_by_name_and_a_missing_one_names_its_command(tmp_path,
     results.save(tmp_path / "kept" / "tiny" / "seed-3.json", saved)
     assert [path.name for path, _ in results.find("tiny")] == ["seed-3.json", "result.json"]
     assert results.load_kept("tiny") == [saved]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"header": "rows"}, "tiny: the task has 10 header tokens, the model takes 5: set model.num_header=10 too"),
+        ({"num_states": 2}, "tiny: hmm: a header that joins rows of A with columns of E wants num_symbols"),
+    ],
+)
+def test_a_task_and_a_model_that_do_not_fit_are_refused_before_anything_is_written(tmp_path, settings, message):
+    training = replace(TINY.training, num_steps=3)
+    with pytest.raises(UsageError, match=message):
+        run(tmp_path / "new", replace(RUNS["hmm-soft"], task_settings=settings, training=training))
+    assert not (tmp_path / "new").exists()

@@ -53,10 +53,12 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
     Raises
     ------
     UsageError
-        If the folder holds the result of another run.
+        If the folder holds the result of another run, or task and model do not fit together.
     CheckpointError
         If the folder's checkpoint is damaged or another run's.
     """
+    if problem := run.misfit():
+        raise UsageError(f"{name}: {problem}")
     out = Path(out)
     config = results.plain({"name": name, "seed": seed, **run.described()})
     if fresh:

@@ -126,8 +126,8 @@ def _memory(finished, rng):
 
 
 def _columns(rows):
-    """Turn a list of rows into a dict of columns."""
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    """Turn a list of rows into a dict of columns; no rows, no columns."""
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 EXTRAS = {"bijection": of_bijection, "hmm": of_hmm}

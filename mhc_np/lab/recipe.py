@@ -7,6 +7,8 @@ The runs themselves, by name, are in `mhc_np.lab.runs`.
 
 from dataclasses import asdict, dataclass, field
 
+import numpy as np
+
 from mhc_np.models import MODELS
 from mhc_np.tasks import TASKS
 
@@ -118,6 +120,19 @@ class Run:
             "num_positions": task.num_positions,
             "embedder": "features" if features else "ids",
         }
+
+    def misfit(self):
+        """Say in words what keeps the run from being carried out though each of its parts is sound; None if nothing."""
+        task = self.task_config()
+        try:
+            TASKS[self.task].sample(task, np.random.default_rng(0), 1)
+        except ValueError as error:
+            return str(error)
+        model, wanted = self.model_config(), getattr(task, "num_header", 0)
+        told = getattr(model, "num_header", wanted)
+        if told != wanted and getattr(model, "positions", None) == "relative":
+            return f"the task has {wanted} header tokens, the model takes {told}: set model.num_header={wanted} too"
+        return None
 
     def model_config(self):
         """Return the model's frozen config, fitted to the task."""
