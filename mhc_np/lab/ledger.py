@@ -109,6 +109,24 @@ def markdown(made):
     return "\n".join(lines)
 
 
+def by_verdict(made):
+    """Return {verdict: names of its claims in words}, "none" where there are none.
+
+    >>> row = Row("C1", "says", "04_training", "holds", "words", {})
+    >>> by_verdict([row, row._replace(claim="C2")])["holds"], by_verdict([row])["false"]
+    ('C1, C2', 'none')
+    """
+    return {
+        verdict: ", ".join(row.claim for row in made if row.verdict == verdict) or "none"
+        for verdict in verdicts.VERDICTS
+    }
+
+
+def waits(row):
+    """Say whether a claim is not judged because results are missing."""
+    return row.verdict == "not seen here" and "missing" in row.words
+
+
 def write_readme(made, path):
     """Put the table between its marks in the README.
 

@@ -48,8 +48,8 @@ def c12(results):
         exploded = {arm: q.share(deep[arm], q.is_exploded) for arm in WIDE}
         calm = q.share(deep["mhc"], q.is_calm)
         numbers[words] = {**{f"{arm} exploded": value for arm, value in exploded.items()}, "mhc calm": calm}
-        seen[f"explodes {words}"] = min(*exploded.values(), calm) >= MOST
-        small.append(max(exploded.values()) <= 1 - MOST)
+        seen[f"explodes {words}"] = all(share >= MOST for share in (*exploded.values(), calm))
+        small.append(all(share <= 1 - MOST for share in exploded.values()))
     numbers["rates that grow"] = {arm: _growing(found, arm) for arm in WIDE}
     seen["grows with depth"] = min(numbers["rates that grow"].values()) >= 3
     numbers["spikes"] = {arm: q.share(cells[arm], q.has_spikes) for arm in cells}
@@ -112,7 +112,7 @@ def c13(results):
         worse, hops, drift = q.worse(found, arm, "mhc"), _hops(results["khop-mixing"], arm), _drift(found, arm)
         numbers[arm] = {**shape, "error": worse, "error on hops": hops, "drift": drift}
         on_hops = len(hops) == len(SMALL_RATES) and all(ratio > q.TIMES for ratio in hops.values())
-        seen[f"geometry of {arm}"] = max(shape["pc1"]["share"], shape["spearman"]["share"]) > MAJORITY
+        seen[f"geometry of {arm}"] = any(shape[name]["share"] > MAJORITY for name in ("pc1", "spearman"))
         seen[f"calibration of {arm}"] = worse["worse"] > MAJORITY or on_hops
         seen[f"drift of {arm}"] = drift["share"] > MAJORITY
         seen[f"EM of {arm}"] = shape["em"]["share"] > MAJORITY

@@ -143,7 +143,7 @@ def c17(results):
         "gain leads": leads["gain"]["leads"],
         "geometry leads": leads["geometry"]["leads"],
         "gain warns": warns >= MAJORITY,
-        "more often": min(wrong[arm] for arm in WIDE) >= 2 * wrong["mhc"] and min(wrong[arm] for arm in WIDE) > 0,
+        "more often": all(wrong[arm] > 0 and wrong[arm] >= 2 * wrong["mhc"] for arm in WIDE),
     }
     enough = leads["gain"]["runs"] >= lead_lag.FEWEST_RUNS
     either = seen["gain leads"] or seen["geometry leads"]
