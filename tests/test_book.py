@@ -67,6 +67,14 @@ def test_no_label_is_defined_twice():
     assert sorted({name for name in found if found.count(name) > 1}) == []
 
 
+def test_every_fence_has_a_line_of_its_own():
+    """One at the end of a sentence closes nothing, and the next directive is read as part of this one."""
+    sources = [ROOT / f"{page}.md" for page in contents()]
+    lines = [(path.name, line) for path in sources for line in path.read_text(encoding="utf-8").splitlines()]
+    assert sum(line.startswith("```") for _, line in lines) > 100
+    assert [found for found in lines if "```" in found[1] and not found[1].lstrip().startswith("```")] == []
+
+
 def test_the_post_build_check_reads_the_same_contents():
     assert check_html.pages_of_contents() == contents()
 

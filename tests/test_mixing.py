@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mhc_np.autodiff import check_op, define_vjp
-from mhc_np.connections import mix, mix_ref, read, read_ref, write, write_ref
+from mhc_np.connections import mix, mix_and_write, mix_and_write_ref, mix_ref, read, read_ref, write, write_ref
+from mhc_np.connections.mix_and_write import BLOCK
 from mhc_np.connections.mixing import mix_bwd, mix_fwd, read_bwd, read_fwd, write_bwd, write_fwd
 
 LOPSIDED = np.array([[0.9, 0.1, 0.0], [0.0, 0.8, 0.2], [0.1, 0.1, 0.8]])  # doubly stochastic, and so is its transpose
@@ -42,6 +43,13 @@ def test_equal_loops_over_tokens_and_streams():
             np.testing.assert_allclose(mix(given["H_res"], given["x"])[b, t, i], new)
             written = x[i] + given["H_post"][b, t, i] * update[b, t]
             np.testing.assert_allclose(write(given["x"], given["H_post"], update)[b, t, i], written)
+
+
+def test_tokens_need_not_fill_the_last_block():
+    draw = rng().standard_normal
+    H_res, streams, H_post, update = (draw((1, 2 * BLOCK + 1, *shape)) for shape in ((3, 3), (3, 5), (3,), (5,)))
+    got = mix_and_write(H_res, streams, H_post, update)
+    np.testing.assert_allclose(got, mix_and_write_ref(H_res, streams, H_post, update), atol=1e-14)
 
 
 def swapped(x):

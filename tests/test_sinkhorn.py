@@ -40,6 +40,7 @@ def test_leading_axes_are_a_batch():
         (np.zeros((4, 4)), 0.25, 0.25),
         (np.eye(4), 0.475366, 0.174878),  # eye as *logits* is nowhere near the identity
         (6 * np.eye(4) - 3, 0.992619, 0.002460),
+        ((np.eye(4) - 1) * 0.1 / 0.05, 0.711235, 0.096255),  # a temperature of .05 does not make .1 sharp
         (8 * np.eye(4) - 8, 0.998995, 0.000335),
     ],
 )
