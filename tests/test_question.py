@@ -41,7 +41,7 @@ def test_missing_cells_are_told():
     results = grid("khop-mixing")
     assert q.missing("khop-mixing", results) == ""
     short = [r for r in results if r["cell"]["seed"] != 2]
-    assert q.missing("khop-mixing", short) == "missing 20 of 60 cells of khop-mixing (seeds 2)"
+    assert q.missing("khop-mixing", short) == "missing: 20 of 60 of khop-mixing (seeds 2)"
     other = [made(replace(cell, num_steps=100)) for cell in GRIDS["khop-mixing"]()]  # not the grid's own
     assert q.missing("khop-mixing", other) == "all 60 cells of khop-mixing are missing"
 

@@ -41,7 +41,7 @@ def test_one_missing_cell_is_enough(claim):
 
     verdict = RULES[claim](results(explosive, drop=drop))
     assert verdict.verdict == "not seen here"
-    assert "missing 1 of" in verdict.words
+    assert "missing: 1 of" in verdict.words
     assert "would give" in verdict.words
 
 

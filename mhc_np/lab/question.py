@@ -35,7 +35,10 @@ def strata(found, arms):
 
 
 def missing(name, results, arms=None):
-    """Say in words which cells of a grid are missing; empty if none is."""
+    """Say in words which cells of a grid are missing; empty if none is.
+
+    The words begin with "all" or "most" where so many are missing that the rest says little.
+    """
     there = {_key(result["cell"]) for result in results}
     wanted = [cell for cell in GRIDS[name]() if arms is None or cell.arm in arms]
     gone = [cell for cell in wanted if _key(cell.described()) not in there]
@@ -44,7 +47,8 @@ def missing(name, results, arms=None):
     if len(gone) == len(wanted):
         return f"all {len(wanted)} cells of {name} are missing"
     seeds = sorted({cell.seed for cell in gone})
-    return f"missing {len(gone)} of {len(wanted)} cells of {name} (seeds {', '.join(map(str, seeds))})"
+    most = "most cells are " if len(gone) > len(wanted) / 2 else ""
+    return f"{most}missing: {len(gone)} of {len(wanted)} of {name} (seeds {', '.join(map(str, seeds))})"
 
 
 def _key(described):

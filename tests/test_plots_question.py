@@ -1,0 +1,50 @@
+"""The figures of the grids draw the cells that are there, broken ones as crosses, and no others."""
+
+import numpy as np
+import pytest
+from made_cells import STEPS, grid, made
+
+from mhc_np.lab import plots, plots_question
+from mhc_np.lab import question as q
+from mhc_np.lab.cells import Cell
+
+
+def test_a_dot_a_seed_a_line_through_medians_a_cross_for_what_broke():
+    results = [
+        made(Cell(arm="hc", rate=rate, seed=seed), mae=0.01 * (seed + 1)) for rate in (3e-3, 1e-2) for seed in (0, 1, 2)
+    ]
+    results.append(made(Cell(arm="hc", rate=4e-2), diverged_at=50))
+    drawing, axes = plots.figure(1, 2)
+    plots_question.draw_by_rate(axes, results, q.error, depth=12, arms=("residual", "hc"), top=1.2)
+    dots = [line for line in axes[0].lines if line.get_marker() == "o"]
+    crosses = [line for line in axes[0].lines if line.get_marker() == "x"]
+    assert len(dots) == 6
+    assert [line.get_ydata()[0] for line in crosses] == [1.2]
+    line = next(line for line in axes[0].lines if line.get_label() == "hc")
+    np.testing.assert_allclose(line.get_ydata(), [0.02, 0.02, 1.2])
+    assert not [line for line in axes[1].lines if line.get_marker() in "ox"]
+    assert "<svg" in drawing._repr_svg_()
+
+
+def test_shapes_are_those_at_matched_kl():
+    results = [made(Cell(arm="hc")), made(Cell(arm="mhc", final_norm=False)), made(Cell(arm="mhc"), matched=None)]
+    _, axes = plots.figure(1, 2)
+    plots_question.draw_shapes(axes, results, depth=12, arms=("hc", "mhc"))
+    assert [line.get_xdata()[0] for line in axes[0].lines] == [0.8, 0.8]
+    assert [line.get_xdata()[0] for line in axes[1].lines] == [0.9, 0.9]
+    assert [line.get_markerfacecolor() for line in axes[0].lines] == [plots.COLOURS[0], "none"]
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_events_of_the_runs_that_go_wrong(count):
+    def wrong(cell):
+        if cell.seed >= count or cell.arm != "hc" or cell.depth != 12 or cell.rate != 1e-2 or not cell.final_norm:
+            return {}
+        bad = 200 + 50 * cell.seed
+        return {"looks": {"kl_bits": [0.1 if s < bad else 0.9 for s in STEPS], "forward": [1.0 + s for s in STEPS]}}
+
+    _, ax = plots.figure()
+    assert plots_question.draw_events(ax, grid("bijection", wrong)) == count
+    losses = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "x" and len(line.get_xdata())]
+    assert losses == [200, 250, 300][:count]
+    assert {text.get_text() for text in ax.get_yticklabels()} == ({"hc 12 norm 0.01"} if count else set())
