@@ -164,6 +164,7 @@ def _told(seen):
 def _final(verdict, numbers, words, gone):
     """While cells are missing, nothing passes; what is there is told, once it is half of them."""
     if gone:
-        so_far = "" if gone.startswith(("all", "most")) else f"; the cells that are there would give: {verdict}; {words}"
+        so_far = f"; the cells that are there would give: {verdict}; {words}"
+        so_far = "" if gone.startswith(("all", "most")) else so_far
         return Verdict("not seen here", numbers, f"{gone}{so_far}")
     return Verdict(verdict, numbers, words)
