@@ -25,7 +25,7 @@ def draw_sample(ax, result):
     kept = result["manifold"]["sample"]
     points = np.array(kept["coordinates"])
     points = points / np.abs(points).max()
-    dots = ax.scatter(*points.T, c=kept["entropy_bits"], s=9, linewidths=0)
+    dots = ax.scatter(*points.T, c=kept["entropy_bits"], cmap=plots_unrolling.SHADES, s=9, linewidths=0)
     ax.set(xticks=[], yticks=[], xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
     return dots
 

@@ -10,6 +10,7 @@ thin lines or dots for each, a thick line for their median. `FIGURES` names the 
 import numpy as np
 
 from mhc_np.lab import plots
+from mhc_np.lab.plots_unrolling import SHADES
 from mhc_np.lab.verdicts_parts import TUNNELS, number
 
 WORDS = {"geometry-hmm": "hidden Markov model", "geometry-bijection": "bijection"}
@@ -53,7 +54,7 @@ def draw_paths(ax, paths, *, reader="probe", chosen=None):
     shade = np.linspace(0, 1, len(beliefs))
     for k in range(len(exact)) if chosen is None else chosen:
         ax.plot(*beliefs[:, k].T, "-", color=plots.GREY, linewidth=0.8, alpha=0.7)
-        ax.scatter(*beliefs[:, k].T, c=shade, s=13, zorder=3, linewidths=0)
+        ax.scatter(*beliefs[:, k].T, c=shade, cmap=SHADES, s=13, zorder=3, linewidths=0)
         ax.plot(*exact[k], "o", markersize=9, markerfacecolor="none", color=plots.VERMILION, markeredgewidth=1.2)
     ax.set(aspect="equal", xlim=(-1.03, 1.03), ylim=(-1.03, 1.05))
     ax.axis("off")

@@ -16,6 +16,7 @@ import numpy as np
 from mhc_np.lab import plots
 
 SIZE = 300  # of the picture, in its own units
+SHADES = matplotlib.colors.LinearSegmentedColormap.from_list("shades", [plots.BLUE, "#9a9a8a", plots.ORANGE])
 ELEMENT = Template("""\
 <figure class="unrolling" id="$name" style="max-width: 26rem; margin: 1rem auto">
 <svg viewBox="0 0 $size $size" role="img" aria-label="$label" style="width: 100%; background: none">
@@ -58,7 +59,10 @@ $circles
   slider.oninput = () => { stop(); show(); };
 })();
 </script>
-<style>@media print { #$name > div { display: none !important } }</style>
+<style>
+@media print { #$name > div { display: none !important } }
+div:has(> #$name) { background: none !important; color: inherit !important; padding: 0 !important }
+</style>
 </figure>""")
 
 
@@ -108,10 +112,10 @@ def words(frame):
 
 
 def shades(entropy):
-    """Return a colour for each entropy, dark for none, as text that HTML and matplotlib both take."""
+    """Return a colour for each entropy, blue for none, as text that HTML and matplotlib both take."""
     entropy = np.asarray(entropy, np.float64)
     part = (entropy - entropy.min()) / max(np.ptp(entropy), 1e-12)
-    return [matplotlib.colors.to_hex(colour) for colour in matplotlib.colormaps["cividis"](part)]
+    return [matplotlib.colors.to_hex(colour) for colour in SHADES(part)]
 
 
 def still(results, run, moments=4):
