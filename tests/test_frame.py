@@ -24,7 +24,7 @@ EQUATION = re.compile(r"\beq:[\w-]+")
 
 # Written later; until then a header may name them.
 PLANNED = {
-    *("04_training", "05_who_does_what", "06_geometry", "07_advantage", "08_em", "09_frame_precision"),
+    *("04_training", "07_advantage", "08_em", "09_frame_precision"),
     *("10_identity_path", "11_hyper_connections", "12_sinkhorn", "13_mhc", "14_relatives"),
     *("15_the_question", "16_what_breaks_first", "17_ledger"),
 }
