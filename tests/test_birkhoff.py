@@ -111,6 +111,15 @@ def test_decomposition_gives_the_plan_back_from_few_permutations(n):
     np.testing.assert_allclose(rebuilt, plan, atol=1e-7)
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_the_largest_weight_is_that_of_the_widest_permutation(n):
+    """By trying all: the one whose smallest entry is largest."""
+    for plan in ops.sinkhorn(2 * rng().standard_normal((20, n, n)), 500):
+        smallest = np.where(ops.permutation_basis(n) > 0, plan, 1).min(axis=(1, 2))
+        weights, _ = ops.birkhoff_decomposition(plan, tolerance=1e-6)
+        assert weights[0] == smallest.max()
+
+
 def test_a_vertex_decomposes_into_itself():
     weights, permutations = ops.birkhoff_decomposition(np.eye(4)[[2, 0, 3, 1]])
     assert weights.tolist() == [1]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mhc_np.autodiff import check_op, grad, tree_map
-from mhc_np.connections import SCHEMES, coefficients, connect, connect_ref, expand, init, reduce
+from mhc_np.connections import SCHEMES, coefficients, coefficients_ref, connect, connect_ref, expand, init, reduce
 from mhc_np.connections.streams import expand_ref, reduce_ref
 from mhc_np.measure import gains
 from mhc_np.ops import doubly_stochastic_error
@@ -152,6 +152,15 @@ def test_mhc_and_hc_by_the_papers_formulas():
             plan = plan / plan.sum(axis=0)
             plan = plan / plan.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(got_mhc.H_res[0, t], plan, atol=1e-13)
+
+
+def test_mhc_iterates_twenty_times():
+    """Most plans are done sooner. For this one the error of the columns counts the iterations: 1 / (2t + 1)."""
+    params = {**init("mhc", 2, 3, rng()), "b_res": np.array([[0.0, 0.0], [-20.0, 0.0]])}
+    streams = rng().standard_normal((1, 1, 2, 3))
+    for how in (coefficients, coefficients_ref):
+        columns = how(params, "mhc", streams).H_res[0, 0].sum(axis=0)
+        np.testing.assert_allclose(columns, [1 - 1 / 41, 1 + 1 / 41], rtol=1e-4)
 
 
 def directional(function, params, direction, step=1e-4):
