@@ -8,7 +8,8 @@ import pytest
 
 from mhc_np.autodiff import flatten
 from mhc_np.lab import cell_looks, stress
-from mhc_np.lab.cells import Cell, carry_out
+from mhc_np.lab.cell_runs import carry_out
+from mhc_np.lab.cells import Cell
 from mhc_np.lab.grids import ARMS
 from mhc_np.lab.site_gradients import site_gradients
 from mhc_np.measure.calibration import kl_bits, probabilities

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import pytest
 
 from mhc_np.lab import executors, grid, grid_command
-from mhc_np.lab.cells import Cell, carry_out
+from mhc_np.lab.cell_runs import carry_out
+from mhc_np.lab.cells import Cell
 from mhc_np.lab.cli import main
 from mhc_np.lab.experiment import UsageError
 

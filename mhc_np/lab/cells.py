@@ -1,31 +1,22 @@
-"""A cell of a grid: one training run, described by all that decides its outcome, and how it is carried out.
+"""A cell of a grid: one training run, described by all that decides its outcome.
 
 Chapter: chapters/15_the_question.md      Tests: tests/test_cells.py
 
 Cells of one seed share the branches' first parameters, the training sequences and the held-out sequences, whatever the
-arm: arms are compared on the same draws. Every arm starts as the same function.
+arm: arms are compared on the same draws. Every arm starts as the same function. `mhc_np.lab.cell_runs` trains.
 """
 
-import time
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
-import numpy as np
-
-from mhc_np.autodiff import flatten
 from mhc_np.connections import SCHEMES
-from mhc_np.lab import cell_looks, results, stress
-from mhc_np.lab.geometry import without_nan
-from mhc_np.learn import AdamW, constant, fit, warmup_cosine
-from mhc_np.measure import events
+from mhc_np.lab import results
+from mhc_np.learn import constant, warmup_cosine
 from mhc_np.models import MODELS
-from mhc_np.ops import cross_entropy
 from mhc_np.tasks import TASKS
 
 NUM_STREAMS = {"residual": 1, "scaled": 1}  # 4 for all others
 WARMUP = 20  # steps
-THIN = 4  # every fourth entry of a curve is kept
-DIGITS = 5
 SCHEDULES = {
     "constant": lambda num_steps: partial(constant, warmup=WARMUP),
     "cosine": lambda num_steps: partial(warmup_cosine, num_steps=num_steps, warmup=min(WARMUP, num_steps)),
@@ -113,88 +104,3 @@ class Cell:
         shape = {"width": self.width, "num_heads": 2, "num_layers": self.depth, "final_norm": self.final_norm}
         scheme = {"scheme": self.arm, "num_streams": NUM_STREAMS.get(self.arm, 4)}
         return MODELS["transformer"].Config(**{**sizes, **shape, **scheme, **self.model_settings})
-
-
-def carry_out(cell):
-    """Train a cell and look at it; return what its file holds.
-
-    Returns
-    -------
-    dict
-        ``cell``; ``params`` (their number); ``train``: ``kl_nats`` of every fourth batch, ``spikes`` and
-        ``worst_spike`` (see `mhc_np.measure.events`), ``grad_ratio`` (largest over median gradient norm from step 25
-        on), ``diverged_at``; ``looks``: a list a measure, ``step`` first (see `mhc_np.lab.cell_looks.look`);
-        ``matched`` and ``final``: closer looks at the checkpoint nearest to a KL of .02 bits, None where there is none,
-        and at the last one; ``settled``: see `mhc_np.lab.drifting`; ``made``: ``seconds`` of processor time, versions,
-        commit. All but ``made`` is the same to the bit whenever the cell is run again.
-    """
-    started = time.process_time()
-    task, task_config, config = TASKS[cell.task], cell.task_config(), cell.model_config()
-    seeds = np.random.SeedSequence(cell.seed).spawn(4)
-    init_rng, data_rng, look_rng, noise_rng = (np.random.default_rng(seed) for seed in seeds)
-    subject = cell_looks.subject(cell, look_rng)
-    params = MODELS["transformer"].init(config, init_rng)
-    params, complete = stress.freeze(params, cell.arm, cell.noise, noise_rng)
-
-    def sample(rng):
-        batch = task.sample(task_config, rng, cell.batch_size)
-        exact = task.posterior(task_config, batch)
-        return batch._replace(targets=exact), cell_looks.entropy_nats(exact)
-
-    def loss(params, sampled):
-        batch, floor = sampled
-        logits = MODELS["transformer"].logits(complete(params), config, inputs=batch.inputs)
-        return cross_entropy(logits, targets=batch.targets, mask=batch.mask) - floor  # the KL
-
-    looks, shots = [], []
-
-    def look(params, step):
-        looks.append({"step": step, **cell_looks.look(complete(params), subject)})
-        shots.append((step, complete(params)))
-        return {"kl_bits": looks[-1]["kl_bits"]}
-
-    with np.errstate(all="ignore"):  # a network that blows up is a result
-        trained = fit(
-            loss,
-            params,
-            sample,
-            AdamW(cell.rate, (0.9, 0.98), weight_decay=0.01),
-            num_steps=cell.num_steps,
-            rng=data_rng,
-            schedule=SCHEDULES[cell.schedule](cell.num_steps),
-            clip_norm=None,
-            evaluate=look,
-            eval_steps=range(0, cell.num_steps + 1, cell.look_every),
-            record_every=1,
-            on_divergence="stop",
-            progress=False,
-        )
-        matched = cell_looks.nearest([row["kl_bits"] for row in looks])
-        found = {
-            "matched": None if matched is None else cell_looks.closer(shots[matched], subject),
-            "final": cell_looks.closer((len(trained.history["step"]), complete(trained.params)), subject),
-            "settled": cell_looks.settled(shots, subject),
-        }
-    columns = {name: [row[name] for row in looks] for name in looks[0]}
-    return {
-        "cell": cell.described(),
-        "params": sum(leaf.size for leaf in flatten(trained.params).values()),
-        "train": _course(trained),
-        "looks": without_nan(results.plain(columns, DIGITS)),
-        **without_nan(results.plain(found, DIGITS)),
-        "made": {"seconds": round(time.process_time() - started, 2), **results.provenance()},
-    }
-
-
-def _course(trained):
-    """Sum up the steps of training."""
-    losses, norms = trained.history["loss_nats"], trained.history["grad_norm"][events.SPIKE_FROM :]
-    starts, worst = events.spikes(losses)
-    course = {
-        "kl_nats": losses[::THIN],
-        "spikes": starts,
-        "worst_spike": worst,
-        "grad_ratio": float(norms.max() / np.median(norms)) if len(norms) and np.median(norms) > 0 else None,
-        "diverged_at": trained.diverged_at,
-    }
-    return without_nan(results.plain(course, 4))

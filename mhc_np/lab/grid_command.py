@@ -7,7 +7,7 @@ from collections import Counter
 from statistics import median
 
 from mhc_np.lab import executors, grid, results
-from mhc_np.lab.cells import carry_out
+from mhc_np.lab.cell_runs import carry_out
 from mhc_np.lab.experiment import UsageError
 from mhc_np.lab.grids import GRIDS, seconds
 

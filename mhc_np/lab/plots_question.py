@@ -53,7 +53,7 @@ def draw_by_rate(axes, results, value, *, depth, arms=SHOWN, top):
 
 def draw_shapes(axes, results, names=("pc1_share", "spearman"), *, depth, arms=SHOWN):
     """Draw shapes at matched KL, a dot a run: a panel a number, a row an arm, filled with the norm, hollow without."""
-    words = {"pc1_share": "share of the first axis", "spearman": "rank correlation with entropy"}
+    words = {"pc1_share": "share of the first axis", "spearman": "rank correlation"}
     for ax, name in zip(axes, names, strict=True):
         for k, arm in enumerate(arms):
             for result in results:
