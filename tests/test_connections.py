@@ -362,6 +362,8 @@ def test_init_is_the_same_every_time_and_takes_turns_at_reading(scheme, n):
     for name, leaf in first.items():
         np.testing.assert_array_equal(leaf, again[name])
         assert leaf.dtype == np.float64
+    if scheme == "mhc":
+        np.testing.assert_array_equal(first["b_res"], 8 * np.eye(n) - 8)
     if n > 1 and "b_pre" in first:
         home = [int(np.argmax(init(scheme, n, WIDTH, rng(), sublayer=k)["b_pre"])) for k in range(2 * n)]
         assert home == [k % n for k in range(2 * n)]

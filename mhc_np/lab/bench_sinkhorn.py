@@ -7,33 +7,29 @@ ratios. PyTorch is optional: without it the NumPy rows stand alone.
 """
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 
+from mhc_np.lab.results import provenance
 from mhc_np.ops.sinkhorn import sinkhorn_bwd, sinkhorn_fwd
 from mhc_np.ops.sinkhorn_implicit import sinkhorn_implicit_bwd, sinkhorn_implicit_fwd
 
 
-class Row(NamedTuple):
-    """One contestant: median and least CPU milliseconds, and the median over our unrolled kernel's of that dtype."""
-
-    name: str
-    dtype: str
-    median_ms: float
-    least_ms: float
-    relative: float
-
-
 def bench(batch=8192, n=4, num_iters=20, repeats=15, dtypes=("float32", "float64"), seed=0):
-    """Time forward plus backward of ``batch`` matrices; return a list of `Row`.
+    """Time forward plus backward of ``batch`` matrices.
 
     Run it with one BLAS thread (``OPENBLAS_NUM_THREADS=1``), as all figures in the book.
 
+    Returns
+    -------
+    dict
+        Provenance, ``setting``, and in ``rows`` for each contestant and dtype ``name``, ``dtype``, ``median_ms`` and
+        ``least_ms`` of CPU time, and ``ours_over_it``, the median of our unrolled kernel over its own.
+
     Examples
     --------
-    >>> rows = bench(batch=8, repeats=1, dtypes=("float32",))
-    >>> rows[0].name, rows[0].relative
+    >>> rows = bench(batch=8, repeats=1, dtypes=("float32",))["rows"]
+    >>> rows[0]["name"], rows[0]["ours_over_it"]
     ('mhc_np, unrolled', 1.0)
     """
     rows = []
@@ -46,22 +42,23 @@ def bench(batch=8192, n=4, num_iters=20, repeats=15, dtypes=("float32", "float64
                 start = time.process_time()
                 run()
                 times[name].append(1e3 * (time.process_time() - start))
-        base = np.median(times["mhc_np, unrolled"])
-        rows += [
-            Row(name, dtype, float(np.median(spent)), min(spent), float(np.median(spent) / base) if base else 1.0)
-            for name, spent in times.items()
-        ]
-    return rows
+        ours = np.median(times["mhc_np, unrolled"])
+        for name, spent in times.items():
+            median = np.median(spent)
+            row = {"name": name, "dtype": dtype, "median_ms": float(median), "least_ms": min(spent)}
+            rows.append({**row, "ours_over_it": float(ours / median) if median else 1.0})
+    setting = {"batch": batch, "n": n, "num_iters": num_iters, "repeats": repeats, "seed": seed}
+    return {**provenance(), "setting": setting, "rows": rows}
 
 
-def report(rows):
+def report(result):
     """Return the rows as a table in words."""
     lines = [f"{'Sinkhorn, forward + backward':34} {'dtype':8} {'median':>9} {'least':>9} {'ours / it':>10}"]
-    for row in rows:
-        lines.append(
-            f"{row.name:34} {row.dtype:8} {row.median_ms:6.2f} ms {row.least_ms:6.2f} ms {1 / row.relative:10.2f}"
-        )
-    return "\n".join(lines)
+    for row in result["rows"]:
+        times = f"{row['median_ms']:6.2f} ms {row['least_ms']:6.2f} ms"
+        lines.append(f"{row['name']:34} {row['dtype']:8} {times} {row['ours_over_it']:10.2f}")
+    setting = ", ".join(f"{name} {value:,}" for name, value in result["setting"].items())
+    return "\n".join([*lines, f"CPU time of one thread; {setting}."])
 
 
 def _ours(logits, cotangent, num_iters):
