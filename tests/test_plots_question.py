@@ -48,3 +48,15 @@ def test_events_of_the_runs_that_go_wrong(count):
     losses = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "x" and len(line.get_xdata())]
     assert losses == [200, 250, 300][:count]
     assert {text.get_text() for text in ax.get_yticklabels()} == ({"hc 12 norm 0.01"} if count else set())
+
+
+def test_paths_end_beside_the_exact_entropy():
+    path = {"entropy_bits": [[2.0, 2.0], [1.5, 0.5], [1.0, None]]}
+    result = {"exact_entropy_bits": [1.0, 0.0], "residual": path, "hc": path, "mhc": path}
+    _, axes = plots.figure(1, 3)
+    plots_question.draw_paths(axes, result)
+    lines = axes[1].lines
+    np.testing.assert_array_equal(lines[0].get_ydata(), [2.0, 1.5, 1.0])
+    np.testing.assert_array_equal(lines[1].get_ydata(), [1.0, 1.0])
+    assert np.isnan(lines[2].get_ydata()[-1])
+    assert [ax.get_title() for ax in axes] == ["residual", "hc", "mhc"]

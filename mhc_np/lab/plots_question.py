@@ -83,3 +83,24 @@ def draw_events(ax, results, *, most=24):
     ax.set_yticks([-row for row in range(len(timed))], words, fontsize=7)
     ax.set_xlabel("step")
     return len(timed)
+
+
+def draw_paths(axes, result, arms=("residual", "hc", "mhc")):
+    """Draw the entropy of the belief after each block, a panel an arm, a line a question; the exact one as a dash.
+
+    Parameters
+    ----------
+    axes : matplotlib axes, one an arm
+    result : dict
+        As from `mhc_np.lab.belief_paths.belief_paths`.
+    """
+    exact = np.array(result["exact_entropy_bits"])
+    for ax, arm in zip(axes, arms, strict=True):
+        lines = np.array([[np.nan if v is None else v for v in row] for row in result[arm]["entropy_bits"]], float)
+        blocks = np.arange(len(lines))
+        for k, path in enumerate(lines.T):
+            colour = plots.COLOURS[k % 6]
+            ax.plot(blocks, path, "-", color=colour, linewidth=1.2)
+            ax.plot([blocks[-1] + 0.3, blocks[-1] + 1.3], [exact[k]] * 2, "-", color=colour, linewidth=3)
+        ax.set(title=arm.replace("_", "-"), xlabel="block")
+    axes[0].set_ylabel("entropy of the belief (bits)")
