@@ -75,6 +75,14 @@ def test_shuffled_controls_cost_what_any_axis_of_that_spread_costs():
     assert costs["covariance"] < 1.5 * max(costs["shuffled"])
 
 
+def test_on_a_line_the_shuffled_controls_are_the_line_and_acquit_nothing():
+    """A limit of the control, known: with one large axis every direction of covariance is that axis."""
+    points, entropy, exact, predict = planted(read_by_head=True)
+    costs = axis_costs(points, entropy, exact, predict, rng(4))
+    assert costs["entropy"] > 3 * max(costs["random"])  # the planted use is seen against random axes
+    assert costs["entropy"] < 3 * max(costs["shuffled"])  # and cannot be, against these
+
+
 def test_a_coordinate_of_position_alone_is_told():
     position = np.tile(np.arange(10), N // 10)
     entropy = 3.0 - 0.2 * position
