@@ -38,7 +38,7 @@ def test_the_result_can_be_kept(tmp_path):
 @pytest.mark.torch
 def test_the_timed_functions_do_the_same_work():
     pytest.importorskip("torch")
-    from mhc_np import torch_twin_connections as twin
+    from mhc_np.torch_twin import connections as twin
 
     logits, cotangent = np.random.default_rng(0).standard_normal((2, 5, 3, 3))
     theirs = twin.forward_backward(twin.sinkhorn, logits, cotangent, 20)().numpy()

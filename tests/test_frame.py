@@ -85,7 +85,7 @@ def misplaced(floor, path, names):
         elif top == "matplotlib":
             allowed = floor == "lab" and path.stem.startswith("plots")
         elif top == "torch":
-            allowed = floor.startswith("torch_twin")
+            allowed = floor == "torch_twin"
         else:
             allowed = top in FROM_OUTSIDE.get(floor, {"numpy", "autograd"})
         if not allowed:

@@ -9,7 +9,7 @@ from mhc_np.autodiff import grad
 from mhc_np.connections import SCHEMES, connect, init
 
 torch = pytest.importorskip("torch")
-twin = pytest.importorskip("mhc_np.torch_twin_connections")
+twin = pytest.importorskip("mhc_np.torch_twin.connections")
 pytestmark = pytest.mark.torch
 
 PAIRS = [(scheme, n) for scheme in SCHEMES for n in (1, 2, 3, 4, 8) if SCHEMES[scheme].fits(n) is None]
@@ -63,13 +63,13 @@ def test_every_scheme_value_and_gradients(scheme, n, dtype, tolerance):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-10), (np.float32, 1e-5)])
 def test_mhc_as_its_equations_read_is_the_same_mhc(dtype, tolerance):
-    from mhc_np import torch_twin_plain
+    from mhc_np.torch_twin import plain
 
     draw = rng()
     leaves = {name: 0.5 * draw.standard_normal(leaf.shape) for name, leaf in init("mhc", 4, 6, draw).items()}
     leaves["streams"] = draw.standard_normal((2, 3, 4, 6))
     cotangent, found = torch.tensor(draw.standard_normal((2, 3, 4, 6)).astype(dtype)), []
-    for connection in (torch_twin_plain.connect, twin.connect):
+    for connection in (plain.connect, twin.connect):
         tensors = {name: torch.tensor(leaf.astype(dtype), requires_grad=True) for name, leaf in leaves.items()}
         out = connection(tensors, "mhc", tensors["streams"], torch.tanh)
         out.backward(cotangent)
@@ -77,4 +77,4 @@ def test_mhc_as_its_equations_read_is_the_same_mhc(dtype, tolerance):
     for name, value in found[0].items():
         np.testing.assert_allclose(value, found[1][name], atol=tolerance * np.abs(value).max(), err_msg=name)
     with pytest.raises(ValueError, match="want the scheme 'mhc', got 'hc'"):
-        torch_twin_plain.connect({}, "hc", None, None)
+        plain.connect({}, "hc", None, None)

@@ -3,8 +3,8 @@
 Chapter: chapters/13_mhc.md      Tests: tests/test_bench_connections.py
 
 As `mhc_np.lab.bench`: CPU time of one thread, all contestants taking turns in one process, ratios to be quoted. PyTorch
-runs our twin, which holds all schemes (`mhc_np.torch_twin_connections`), and for mHC also the equations as they read
-(`mhc_np.torch_twin_plain`). Everything else in it is PyTorch's own and fused.
+runs our twin, which holds all schemes (`mhc_np.torch_twin.connections`), and for mHC also the equations as they read
+(`mhc_np.torch_twin.plain`). Everything else in it is PyTorch's own and fused.
 """
 
 import time
@@ -91,7 +91,7 @@ def _their_steps(params, config):
     """Return PyTorch's steps by name, or nothing where PyTorch is missing."""
     try:
         from mhc_np import torch_twin as twin
-        from mhc_np import torch_twin_plain as plain
+        from mhc_np.torch_twin import plain
     except ImportError:
         return {}
     twin.one_thread()

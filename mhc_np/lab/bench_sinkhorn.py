@@ -78,7 +78,7 @@ def _ours(logits, cotangent, num_iters):
 def _theirs(logits, cotangent, num_iters):
     """Return PyTorch's layouts, data already in place for each, or nothing where PyTorch is missing."""
     try:
-        from mhc_np import torch_twin_connections as twin
+        from mhc_np.torch_twin import connections as twin
     except ImportError:
         return {}
 

@@ -9,8 +9,8 @@ same names into a file of your own, .npz or .json, in whole or in part, and run
     python -m mhc_np check FILE
 
 Conventions: H_res[new, old]; a gradient is that of sum(output * cotangent); a connection's branch is tanh(hidden @
-branch); a model is that of chapter 2, written out in `mhc_np/torch_twin.py`. Inputs of your own may be put in the file
-too: what is wanted is computed afresh, by definition.
+branch); a model is that of chapter 2, written out in `mhc_np/torch_twin/model.py`. Inputs of your own may be put in the
+file too: what is wanted is computed afresh, by definition.
 
 How exact the numbers must be follows from their dtype. For numbers that were computed in another precision than they
 are kept in (JSON knows float64 alone, NumPy no bfloat16) put an entry ``precision`` in the file, say "bfloat16".

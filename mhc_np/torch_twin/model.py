@@ -4,22 +4,17 @@ Chapter: chapters/02_transformer.md      Tests: tests/test_torch_twin.py
 Symbols: as `mhc_np.models.transformer`; parameters are the same nested dicts, holding tensors
 
 Read from the equations and not from our kernels: what PyTorch has an operation for is left to it, every gradient is
-its own. It is optional; nothing else in the package needs PyTorch.
+its own.
 """
 
 from functools import lru_cache
 
+import torch
+from torch.nn import functional as F
+
 from mhc_np.autodiff import flatten, tree_map
 from mhc_np.learn import decays
-
-try:
-    import torch
-    from torch.nn import functional as F
-except ModuleNotFoundError as error:
-    message = "mhc_np.torch_twin: wants PyTorch, which is not here; pip install 'mhc_np[torch]'"
-    raise ModuleNotFoundError(message) from error
-
-from mhc_np.torch_twin_connections import connect
+from mhc_np.torch_twin.connections import connect
 
 EPS = 1e-6  # of RMSNorm
 
@@ -44,7 +39,7 @@ def to_numpy(tensors):
 def logits(params, config, *, inputs, connect=connect):
     """Predict at every position; see `mhc_np.models.transformer.logits`. Inputs are an array or a tensor.
 
-    ``connect`` may be another function of the same arguments as that of `mhc_np.torch_twin_connections`.
+    ``connect`` may be another function of the same arguments as that of `mhc_np.torch_twin.connections`.
     """
     x = _embed(params, config, torch.as_tensor(inputs, device=params["embed"]["table"].device))
     if config.scheme != "residual":  # the plain network's streams are copies of each other, so one will do
@@ -113,7 +108,7 @@ def one_thread():
 
 
 def _join(part, config, x, branch, connect):
-    """Connect a branch to the stream; all schemes but the plain one are in `mhc_np.torch_twin_connections`."""
+    """Connect a branch to the stream; all schemes but the plain one are in `mhc_np.torch_twin.connections`."""
     if config.scheme == "residual":
         return x + branch(part, config, x)
     return connect(part.get("connection", {}), config.scheme, x, lambda hidden: branch(part, config, hidden))

@@ -3,7 +3,7 @@
 Chapter: chapters/13_mhc.md      Tests: tests/test_torch_twin_connections.py
 Symbols: as `mhc_np.connections`; equation numbers are those of Xie et al. (2025)
 
-`mhc_np.torch_twin_connections` holds all schemes in one frame and subtracts a maximum before its exponential. This is
+`mhc_np.torch_twin.connections` holds all schemes in one frame and subtracts a maximum before its exponential. This is
 one scheme, nothing shared, nothing safeguarded.
 """
 
@@ -15,7 +15,7 @@ NUM_ITERS = 20
 def connect(params, scheme, streams, branch):
     """Send the streams (B, T, n, D) through one sub-layer; the scheme can only be mHC."""
     if scheme != "mhc":
-        raise ValueError(f"torch_twin_plain: want the scheme 'mhc', got {scheme!r}")
+        raise ValueError(f"torch_twin.plain: want the scheme 'mhc', got {scheme!r}")
     n, flat = streams.shape[2], streams.flatten(2)
     unit = flat / torch.sqrt(flat.pow(2).mean(dim=-1, keepdim=True) + 1e-6)
     alpha_pre, alpha_post, alpha_res = params["alpha"]
