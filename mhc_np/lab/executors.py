@@ -39,9 +39,9 @@ def cluster(address):
 
     Returns
     -------
-    (make, num_workers)
-        A maker of executors, as `processes` returns one, and how many cells the cluster can work on at once. A worker
-        that dies is the cluster's affair: its cells go to another one.
+    (make, num_workers, close)
+        A maker of executors, as `processes` returns one; how many cells the cluster can work on at once; and the
+        function that ends the connection. A worker that dies is the cluster's affair: its cells go to another one.
 
     Raises
     ------
@@ -57,4 +57,4 @@ def cluster(address):
     except (OSError, ValueError) as error:
         raise UsageError(f"no Dask scheduler answers at {address} ({error})") from error
     num_workers = max(1, sum(client.nthreads().values()))
-    return lambda: client.get_executor(pure=False), num_workers
+    return lambda: client.get_executor(pure=False), num_workers, client.close

@@ -40,11 +40,14 @@ def run_grid(arguments):
     if arguments.dry_run:
         print(forecast(arguments.name, cells, folder, arguments.workers))
         return
-    make, workers = executors.processes(arguments.workers), arguments.workers
+    make, workers, close = executors.processes(arguments.workers), arguments.workers, None
     if arguments.scheduler:
-        make, workers = executors.cluster(arguments.scheduler)
-    estimate = estimator(cells, folder)
-    failed = grid.run(cells, carry_out, folder, make, at_once=2 * workers, seconds=estimate)
+        make, workers, close = executors.cluster(arguments.scheduler)
+    try:
+        failed = grid.run(cells, carry_out, folder, make, at_once=2 * workers, seconds=estimator(cells, folder))
+    finally:
+        if close:
+            close()
     print(f"{len(cells) - len(failed)} of {len(cells)} cells are in {folder}")
     if failed:
         raise UsageError(f"{len(failed)} cells failed; the same command runs them again")
