@@ -39,6 +39,11 @@ def test_the_headers_are_the_tasks_and_the_hmm_models_are_small():
     assert size(RUNS["hmm-soft"]) < size(RUNS["hmm-soft-long"]) + 1 < 100_000
 
 
+@pytest.mark.parametrize(("name", "wanted"), [("bijection-paper", 2.67e6), ("hmm-paper", 7.1e6)])
+def test_the_papers_runs_have_the_papers_sizes(name, wanted):
+    assert size(RUNS[name]) == pytest.approx(wanted, rel=0.01)  # 9 layers of width 256 are 7.1 M, whatever is said
+
+
 @pytest.mark.parametrize(("name", "model"), [(n, m) for n, widths in runs_baselines.WIDTHS.items() for m in widths])
 def test_baselines_are_of_equal_size_and_budget(name, model):
     run, baseline = RUNS[name], RUNS[f"{name}-{model}"]

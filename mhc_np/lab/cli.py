@@ -16,7 +16,7 @@ from mhc_np.lab.geometry_runs import NAMES
 from mhc_np.lab.grid_command import run_grid
 from mhc_np.lab.grids import GRIDS
 from mhc_np.lab.runs import RUNS
-from mhc_np.lab.settings import find_run, is_as_named, with_settings
+from mhc_np.lab.settings import find_run, folder_of, is_as_named, with_settings
 from mhc_np.learn import CheckpointError
 
 
@@ -57,7 +57,7 @@ def _parser():
     run.add_argument("--keep", action="store_true", help="copy the result to chapters/results, for the book")
     run.add_argument("--json", action="store_true", help="end with one line of JSON")
     show = command("show", show_run, "print the saved results of a run")
-    show.add_argument("name")
+    show.add_argument("name", help="a run, or the folder of one")
     show.add_argument("--figure", type=Path, help="draw the results into this file")
     check = command("check", check_all, "check every gradient three ways, or another implementation's numbers")
     check.add_argument("file", nargs="?", type=Path, help=".npz or .json, as mhc_np.lab.golden describes")
@@ -98,8 +98,7 @@ def run_one(arguments):
         geometry_command.run(arguments)
         return
     run = with_settings(find_run(arguments.name), arguments.set)
-    folder = ",".join([f"seed-{arguments.seed}", *sorted(arguments.set)]).replace("/", "_")
-    out = arguments.out or results.OWN / arguments.name / folder
+    out = arguments.out or folder_of(arguments.name, arguments.seed, arguments.set)
     if arguments.seed < 0:
         raise UsageError(f"want a seed that is not negative, got {arguments.seed}")
     if arguments.keep and arguments.set:
@@ -109,7 +108,7 @@ def run_one(arguments):
     result = carry_out(arguments.name, run, arguments.seed, out, fresh=arguments.fresh)
     if arguments.keep:
         results.save(results.KEPT / arguments.name / f"seed-{arguments.seed}.json", result)
-    _print_table([(out / "result.json", result)])
+    print_table([(out / "result.json", result)])
     if arguments.json:
         print(json.dumps({key: result[key] for key in ("run", "seed", "params", "steps", "seconds", "metrics")}))
 
@@ -120,15 +119,19 @@ def show_run(arguments):
         if arguments.name in names:
             command.show(arguments)
             return
-    find_run(arguments.name)
-    found = results.find(arguments.name)
+    folder = Path(arguments.name)
+    if arguments.name not in RUNS and folder.is_dir():
+        found = [results.of_folder(folder)]
+    else:
+        find_run(arguments.name)
+        found = results.find(arguments.name)
     if not found:
         raise UsageError(f"no saved results of {arguments.name!r}; make one: python -m mhc_np run {arguments.name}")
-    _print_table(found)
+    print_table(found)
     if arguments.figure:
         from mhc_np.lab.plots_runs import draw_results
 
-        as_named = [result for _, result in found if is_as_named(result)]
+        as_named = [result for _, result in found if folder.is_dir() or is_as_named(result)]
         if not as_named:
             raise UsageError(f"no saved results of {arguments.name!r} as it is named; all were made with --set")
         draw_results(as_named, arguments.figure)
@@ -173,7 +176,8 @@ def bench_one(arguments):
         results.save(results.KEPT / "bench" / f"{arguments.name}.json", result)
 
 
-def _print_table(found):
+def print_table(found):
+    """Print a line a result, of a list of (path, result)."""
     print(f"{'seed':>4} {'params':>8} {'steps':>7} {'seconds':>8} {'MAE bits':>9} {'KL bits':>9}  file")
     for path, result in found:
         metrics = result["metrics"]

@@ -17,6 +17,7 @@ import numpy as np
 
 from mhc_np.autodiff import flatten
 from mhc_np.lab import extras, results
+from mhc_np.lab.engine import Engine
 from mhc_np.learn import AdamW, Muon, fit, log_spaced_steps, save, warmup_cosine
 from mhc_np.measure import calibration, labels
 from mhc_np.models import MODELS
@@ -30,7 +31,7 @@ class UsageError(ValueError):
     """A request that cannot be carried out; the message is one line and says the way out."""
 
 
-def carry_out(name, run, seed, out, *, fresh=False, progress=True):
+def carry_out(name, run, seed, out, *, fresh=False, progress=True, engine=None):
     """Train, or go on training, the run in the folder ``out``.
 
     Parameters
@@ -43,6 +44,8 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         Folder for ``checkpoint.npz`` and ``result.json``, and for ``snapshots/step-N.npz`` if the recipe keeps some.
     fresh : bool
         Start over: remove what the folder holds of this kind.
+    engine : Engine, optional
+        What computes instead of NumPy. Where its ``fit`` returns None, another process has the result, and so do we.
 
     Returns
     -------
@@ -73,6 +76,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
 
     task, task_config = TASKS[run.task], run.task_config()
     model, model_config, recipe = MODELS[run.model], run.model_config(), run.training
+    engine = engine or Engine(model.logits, cross_entropy, model.logits, fit, {})
     init_seed, data_seed, look_seed = np.random.SeedSequence(seed).spawn(3)
     init_rng, data_rng, look_rng = (np.random.default_rng(s) for s in (init_seed, data_seed, look_seed))
     draw = source(run, data_rng)
@@ -84,13 +88,13 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         return batch._replace(targets=task.posterior(task_config, batch)) if recipe.targets == "soft" else batch
 
     def loss(params, batch):
-        logits = model.logits(params, model_config, inputs=batch.inputs)
-        return cross_entropy(logits, targets=batch.targets, mask=batch.mask)
+        logits = engine.logits(params, model_config, inputs=batch.inputs)
+        return engine.cross_entropy(logits, targets=batch.targets, mask=batch.mask)
 
     def predict(params, batch, chunk=256):
         """Return probabilities (B, T, num_outputs), a slice of the batch at a time."""
         parts = [
-            model.logits(params, model_config, inputs=batch.inputs[start : start + chunk])
+            engine.forward(params, model_config, inputs=batch.inputs[start : start + chunk])
             for start in range(0, len(batch.inputs), chunk)
         ]
         return calibration.probabilities(np.concatenate(parts))
@@ -104,7 +108,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
     def look(params, step):
         return measures(predict(params, held_out))
 
-    trained = fit(
+    trained = engine.fit(
         loss,
         model.init(model_config, init_rng),
         sample,
@@ -123,6 +127,8 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         identity=config,
         progress=progress,
     )
+    if trained is None:
+        return None
     predicted = predict(trained.averaged, held_out)
     finished = extras.Finished(
         config=task_config,
@@ -150,6 +156,7 @@ def carry_out(name, run, seed, out, *, fresh=False, progress=True):
         "by_position": _by_position(exact, predicted),
         **extras.of(run.task, finished, look_rng),
         **results.provenance(),
+        **engine.about,
         "finished": time.strftime("%Y-%m-%d"),
     }
     results.save(out / "result.json", result)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from mhc_np import __version__
+from mhc_np.learn import load as load_checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "chapters" / "results"  # committed: what the book shows
@@ -80,6 +81,25 @@ def find(name):
     """Return the saved results of a run, those kept with the book first: a list of (path, result)."""
     paths = [*sorted((KEPT / name).glob("seed-*.json")), *sorted((OWN / name).glob("*/result.json"))]
     return [(path, load(path, TRAINING)) for path in paths]
+
+
+def of_folder(folder):
+    """Return (path, result) of one run's folder.
+
+    Raises
+    ------
+    ResultError
+        If there is none; where the run is on its way, saying how far it is.
+    """
+    path = Path(folder) / "result.json"
+    if path.exists():
+        return path, load(path, TRAINING)
+    try:
+        _, meta = load_checkpoint(path.with_name("checkpoint.npz"))
+        told = f"its run has made {meta['step']} of {meta['identity']['num_steps']} steps; the same command goes on"
+    except FileNotFoundError:
+        told = "nor a checkpoint: not the folder of a run"
+    raise ResultError(f"{folder}: no result yet; {told}")
 
 
 def load_kept(name):

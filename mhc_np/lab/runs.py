@@ -7,7 +7,7 @@ Chapter: chapters/04_training.md      Tests: tests/test_lab.py
 posterior.
 """
 
-from mhc_np.lab import runs_baselines, runs_geometry, runs_hmm
+from mhc_np.lab import runs_baselines, runs_geometry, runs_hmm, runs_paper
 from mhc_np.lab.recipe import Run, Training
 
 __all__ = ["RUNS", "Run", "Training"]
@@ -49,6 +49,7 @@ RUNS = {
         5, "five symbols, sampled labels", width=16, num_steps=12_000, learning_rate=1e-2, **HARD
     ),
     **runs_hmm.RUNS,
+    **runs_paper.RUNS,
 }
 RUNS.update(runs_baselines.named_runs(RUNS))
 RUNS.update(runs_geometry.named_runs(RUNS))

@@ -49,6 +49,11 @@ def with_settings(run, assignments):
     return run
 
 
+def folder_of(name, seed, assignments):
+    """Return where a run is kept if nobody says: runs/NAME/seed-SEED, and what was set."""
+    return results.OWN / name / ",".join([f"seed-{seed}", *sorted(assignments)]).replace("/", "_")
+
+
 def _is_like(value, settled):
     """Say whether a value is of the kind that stands there now; a whole number may stand for any number."""
     kind = type(settled)

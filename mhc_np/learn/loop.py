@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from mhc_np.autodiff import keep_heap, tree_map, value_and_grad
 from mhc_np.learn.clipping import clip_by_global_norm
-from mhc_np.learn.run import Run, identify
+from mhc_np.learn.run import begin
 from mhc_np.learn.schedules import constant
 from mhc_np.learn.shards import sharded
 
@@ -118,25 +118,18 @@ def fit(
     for name, steps in looked_at.items():
         if steps and not 0 <= steps[0] <= steps[-1] <= num_steps:
             raise ValueError(f"fit: want {name} in 0 … {num_steps}, got {steps[0]} … {steps[-1]}")
-    probes = sorted({0, num_steps // 2, num_steps - 1}) if num_steps else []
-    run = Run(
-        params=params,
-        averaged=tree_map(np.array, params) if average else {},
-        state=optimizer.init(params),
-        rng=rng,
-        identity=identify(
-            params,
-            rng,
-            given=identity or {},
-            num_steps=num_steps,
-            optimizer=repr(optimizer),
-            schedule=[round(schedule(step), 9) for step in probes],
-            clip_norm=clip_norm,
-            average=average,
-            record_every=record_every,
-            num_shards=num_shards,
-            **looked_at,
-        ),
+    run = begin(
+        params,
+        optimizer,
+        rng,
+        given=identity,
+        num_steps=num_steps,
+        schedule=schedule,
+        clip_norm=clip_norm,
+        average=average,
+        record_every=record_every,
+        num_shards=num_shards,
+        **looked_at,
     )
     resumed = checkpoint is not None and run.resume(checkpoint)
     if run.diverged_at is not None and on_divergence == "raise":

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mhc_np.autodiff import flatten
+from mhc_np.autodiff import flatten, tree_map
 from mhc_np.learn.checkpoint import CheckpointError, digest, load, save, to_json
 from mhc_np.learn.resumable import require_same_run, require_whole
 
@@ -125,6 +125,20 @@ class Run:
         if meta["spawned"] > _num_spawned(self.rng):  # the state does not count children; skip those already born
             self.rng.spawn(meta["spawned"] - _num_spawned(self.rng))
         return True
+
+
+def begin(params, optimizer, rng, *, given, num_steps, schedule, average, **settings):
+    """Return a run at its start, with an identity made of all that decides its outcome; see `mhc_np.learn.fit`."""
+    probes = sorted({0, num_steps // 2, num_steps - 1}) if num_steps else []
+    told = {"optimizer": repr(optimizer), "schedule": [round(schedule(step), 9) for step in probes]}
+    told |= {"given": given or {}, "num_steps": num_steps, "average": average}
+    return Run(
+        params=params,
+        averaged=tree_map(np.array, params) if average else {},
+        state=optimizer.init(params),
+        rng=rng,
+        identity=identify(params, rng, **told, **settings),
+    )
 
 
 def identify(params, rng, **settings):
