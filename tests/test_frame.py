@@ -46,6 +46,7 @@ FROM_OUTSIDE = {
     "tasks": {"numpy"},
     "measure": {"numpy"},
     "lab": {"numpy", "autograd", "tqdm", "IPython", "distributed"},
+    "torch_twin": {"numpy", "autograd", "tqdm", "ot", "hyper_connections"},
 }
 
 

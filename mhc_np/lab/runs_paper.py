@@ -14,7 +14,7 @@ RUNS = {
     "bijection-paper": Run(
         "twenty symbols, sampled labels, six layers of width 192",
         task="bijection",
-        model_settings={"width": 192, "num_layers": 6, "num_heads": 6, "activation": "gelu", "head": "tied"},
+        model_settings={"width": 192, "num_layers": 6, "num_heads": 6, "activation": "gelu"},
         training=Training(batch_size=128, learning_rate=1e-3, warmup=0.02, **HARD),
     ),
     "hmm-paper": Run(

@@ -1,9 +1,10 @@
-"""``python -m mhc_np.torch_twin train NAME``, alone or under torchrun: a named run, trained in PyTorch."""
+"""``python -m mhc_np.torch_twin train NAME``, alone or under torchrun: a named run in PyTorch; and ``verify``."""
 
 import argparse
 import os
 import signal
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -16,6 +17,7 @@ from mhc_np.lab.cli import print_table  # noqa: E402
 from mhc_np.lab.experiment import UsageError, carry_out  # noqa: E402
 from mhc_np.lab.settings import find_run, folder_of, with_settings  # noqa: E402
 from mhc_np.learn import CheckpointError  # noqa: E402
+from mhc_np.torch_twin import verify  # noqa: E402
 from mhc_np.torch_twin.train import ProcessLost, Terminated, World, engine_for  # noqa: E402
 
 
@@ -24,7 +26,7 @@ def main(argv=None):
     arguments = _parser().parse_args(argv)
     try:
         world = enter(arguments.device)
-        train(arguments, world)
+        arguments.command(arguments, world)
     except ProcessLost as error:
         print(f"mhc_np.torch_twin: {error}", file=sys.stderr, flush=True)
         os._exit(3)  # threads of the lost connection may wait for ever
@@ -48,6 +50,10 @@ def _parser():
     sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. model.scheme=mhc")
     sub.add_argument("--fresh", action="store_true", help="start over")
     sub.add_argument("--checkpoint-every", type=int, default=200, metavar="STEPS")
+    sub.set_defaults(command=train)
+    check = commands.add_parser("verify", help="measure how far NumPy and PyTorch are apart")
+    check.add_argument("--keep", action="store_true", help="save the table to chapters/results, for the book")
+    check.set_defaults(command=measure_all, device="cpu")
     return parser
 
 
@@ -85,6 +91,27 @@ def train(arguments, world):
     result = carry_out(arguments.name, run, arguments.seed, out, fresh=arguments.fresh, engine=engine)
     if result and world.rank == 0:
         print_table([(out / "result.json", result)])
+
+
+def measure_all(arguments, world):
+    """Print the worst difference of each kind, and keep all."""
+    torch.set_num_threads(1)
+    table = verify.measure()
+    for kind, rows in table.items():
+        for dtype in dict.fromkeys(row.get("dtype", "") for row in rows):
+            worst = max(
+                value
+                for row in rows
+                for value in row.values()
+                if isinstance(value, float) and row.get("dtype", "") == dtype
+            )
+            print(f"{kind:10} {dtype:8} worst {worst:.1e}")
+    if arguments.keep:
+        packages = {name: version(name) for name in ("torch", "numpy")}
+        results.save(
+            results.KEPT / "twin" / "verify.json",
+            {"run": "verify", **table, "packages": packages, **results.provenance()},
+        )
 
 
 def _stop(number, frame):
