@@ -3,6 +3,7 @@
 #   make test     all tests            make check    lint, then the tests
 #   make book     the book, as HTML    make lab      the chapters in JupyterLab
 #   make bench    speed of one step    make twins    rewrite the .ipynb beside each chapter
+#   make test-torch    the tests that compare with PyTorch, which it installs
 #
 # Another interpreter: make test PYTHON=python3.13
 
@@ -29,7 +30,7 @@ CREATED := $(VENV)/created-$(VERSION)
 READY    = $(VENV)/ready-$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help test quick check lint book check-book check-jb2 lab bench twins clean
+.PHONY: help test test-torch quick check lint book check-book check-jb2 lab bench twins clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -46,6 +47,10 @@ $(READY)-%: $(CREATED) pyproject.toml
 
 test: $(READY)-test
 	$(BIN)/python -m pytest
+
+# Brings PyTorch (on Linux a large download, unless pip is pointed at the build for the CPU).
+test-torch: $(READY)-test $(READY)-torch $(READY)-oracle
+	$(BIN)/python -m pytest -m torch
 
 quick: $(READY)-test
 	$(BIN)/python -m pytest -m "not slow"

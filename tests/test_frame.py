@@ -112,7 +112,7 @@ def test_environment_has_the_versions_of_pyproject():
     assert found == wanted | {"-e."}
 
 
-@pytest.mark.parametrize(("package", "extra"), [("torch", "torch"), ("hmmlearn", "oracle")])
+@pytest.mark.parametrize(("package", "extra"), [("torch", "torch"), ("hmmlearn", "oracle"), ("POT", "oracle")])
 def test_what_is_only_compared_with_is_an_extra_of_its_own(package, extra):
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert [name for name, needed in extras.items() if any(need.startswith(package) for need in needed)] == [extra]
