@@ -35,6 +35,22 @@ def test_sinkhorn_is_that_of_python_optimal_transport(num_iters):
     assert verify.with_pot(3, num_iters) <= 1e-12
 
 
+def test_sinkhorn_is_that_of_ott_jax():
+    linear = pytest.importorskip("ott.solvers.linear", reason="OTT is not installed: pip install ott-jax")
+    import jax
+    from ott.geometry.geometry import Geometry
+
+    logits, before = verify.logits_for(3), jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    try:
+        ones, fixed = np.ones(4), {"min_iterations": 5, "max_iterations": 5, "inner_iterations": 1, "threshold": -1.0}
+        geometry = Geometry(cost_matrix=jax.numpy.asarray(-logits), epsilon=1.0)
+        plan = linear.solve(geometry, a=ones, b=ones, **fixed).matrix
+    finally:
+        jax.config.update("jax_enable_x64", before)
+    assert verify.apart(ops.sinkhorn(logits, 5), plan) <= 1e-12
+
+
 def test_hyper_connections_are_those_of_the_package_where_the_norm_is_exact():
     """Ours is H[new, old] and one alpha a map, theirs alpha[old, new] and one scale for the two of the width."""
     package = pytest.importorskip("hyper_connections", reason="pip install 'mhc_np[oracle]'")
