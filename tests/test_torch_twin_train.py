@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from mhc_np.autodiff import flatten
-from mhc_np.lab import cli, results
+from mhc_np.lab import cli, geometry, results
+from mhc_np.lab.runs import RUNS
+from mhc_np.lab.settings import with_settings
 from mhc_np.learn import load, loop
 
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'mhc_np[torch]'")
@@ -138,6 +140,21 @@ def test_what_cannot_be_done_is_one_line_and_nothing_written(line, message, caps
 def test_a_gpu_is_asked_for_in_vain_where_there_is_none(capsys):
     assert command.main(["train", NAME, "--device=cuda"]) == 2
     assert "want a GPU for process 0, got 0 in this machine; give --device cpu" in capsys.readouterr().err
+
+
+def test_the_looks_inside_read_what_the_twin_has_trained():
+    name, small = "geometry-bijection", {"num_steps": 8, "num_sequences": 16, "num_snapshots": 3, "batch_size": 8}
+    settings = [f"training.{key}={value}" for key, value in small.items()]
+    line = ["train", name, "--out=out", "--device=cpu", *(f"--set={each}" for each in settings)]
+    assert command.main(line) == 0
+    found = geometry.geometry_of(with_settings(RUNS[name], settings), 0, "out", num_sequences=64)
+    assert {"ablation", "depth", "drift", "keys", "manifold"} <= set(found)
+
+
+def test_a_folder_that_holds_no_run_is_refused_in_words(capsys):
+    Path("empty").mkdir()
+    assert cli.main(["show", "empty"]) == 2
+    assert capsys.readouterr().err == "mhc_np: empty: no result yet; no checkpoint either: not the folder of a run\n"
 
 
 @pytest.mark.slow

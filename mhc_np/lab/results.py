@@ -98,7 +98,7 @@ def of_folder(folder):
         _, meta = load_checkpoint(path.with_name("checkpoint.npz"))
         told = f"its run has made {meta['step']} of {meta['identity']['num_steps']} steps; the same command goes on"
     except FileNotFoundError:
-        told = "nor a checkpoint: not the folder of a run"
+        told = "no checkpoint either: not the folder of a run"
     raise ResultError(f"{folder}: no result yet; {told}")
 
 
