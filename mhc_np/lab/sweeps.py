@@ -63,7 +63,8 @@ def kept(name):
 
 def main(argv=None):
     """Carry out a sweep and keep its table."""
-    parser = argparse.ArgumentParser(prog="python -m mhc_np.lab.sweeps", description=__doc__.splitlines()[0].replace("``", ""))
+    about = __doc__.splitlines()[0].replace("``", "")
+    parser = argparse.ArgumentParser(prog="python -m mhc_np.lab.sweeps", description=about)
     parser.add_argument("name", choices=STEPS)
     parser.add_argument("--folder", type=Path, default=results.OWN, help="where the short runs go")
     arguments = parser.parse_args(argv)
