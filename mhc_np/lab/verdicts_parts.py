@@ -13,7 +13,6 @@ from mhc_np.lab.verdicts import Verdict
 
 TUNNELS = ("geometry-bijection", "geometry-hmm")
 NUM_SEEDS = 5
-NUM_LONG = 3  # of the depth grid: one of its seeds takes over ten minutes, and then the book asks for three
 SEEDS_AGREE = 0.8  # share of seeds in which a finding must be there
 
 CARRIED = 0.9  # share of the prior's bits that the last stream gives to a linear reader
@@ -135,7 +134,7 @@ def c5(results):
     three times worse at the largest depth, and more than .1 missing. *false*: without skips .1 or less is missing at
     every depth. Else *not seen here*.
     """
-    gone = missing(results, ("depth",), NUM_LONG)
+    gone = missing(results, ("depth",))
     if gone:
         return Verdict("not seen here", {}, gone)
     errors = {}
@@ -164,9 +163,9 @@ def c5(results):
     return Verdict("not seen here", numbers, "no clear difference, or not learned with skips either")
 
 
-def missing(results, runs, num_seeds=NUM_SEEDS):
+def missing(results, runs):
     """Say which runs lack seeds, in words; empty if none does."""
-    few = [name for name in runs if len(results.get(name, [])) < num_seeds]
+    few = [name for name in runs if len(results.get(name, [])) < NUM_SEEDS]
     return f"missing seeds of {', '.join(few)}" if few else ""
 
 
