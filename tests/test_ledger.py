@@ -34,6 +34,14 @@ def test_without_results_nothing_passes():
             assert "missing" in row.words
 
 
+def test_missing_is_said_of_results_alone(made):
+    """`waits` reads the word, so no finding may use it."""
+    for row in made:
+        if "missing" in row.words:
+            assert row.verdict == "not seen here"
+            assert "seeds" in row.words or "cells" in row.words
+
+
 def test_the_readme_shows_the_ledger(made):
     readme = (results.ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme.split(ledger.BEGIN)[1].split(ledger.END)[0].strip()

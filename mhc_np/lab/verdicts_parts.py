@@ -157,7 +157,7 @@ def c5(results):
     if learned and for_good and change["no skips"] >= VANISHED and change["skips"] < KEPT:
         return Verdict("holds", numbers, f"without skips lost from depth {depths[lost.index(True)]} on")
     if learned and without[-1] > LEARNED and without[-1] >= WORSE * skips[-1]:
-        return Verdict("holds in part", numbers, f"without skips {without[-1]:.2g} of the bits missing at {depths[-1]}")
+        return Verdict("holds in part", numbers, f"without skips {without[-1]:.2g} of the bits lost at {depths[-1]}")
     if all(share <= LEARNED for share in without):
         return Verdict("false", numbers, "learned without skips at every depth")
     return Verdict("not seen here", numbers, "no clear difference, or not learned with skips either")
