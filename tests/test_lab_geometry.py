@@ -4,33 +4,18 @@ import json
 from dataclasses import replace
 
 import pytest
+from tiny_looks import BIJECTION, HMM, RUNS
 
 from mhc_np.lab.experiment import carry_out
 from mhc_np.lab.geometry import geometry_of, without_nan
-from mhc_np.lab.recipe import Run, Training
 from mhc_np.lab.verdicts_geometry import RULES
-
-BIJECTION = Run(
-    "tiny",
-    task="bijection",
-    task_settings={"num_symbols": 4},
-    model_settings={"width": 8, "num_heads": 2, "num_layers": 2},
-    training=Training(num_steps=30, batch_size=8, num_evaluations=3, num_sequences=16, num_snapshots=6),
-)
-HMM = replace(
-    BIJECTION,
-    task="hmm",
-    task_settings={"num_states": 3, "num_symbols": 3, "num_observations": 5},
-    model_settings={"width": 8, "num_heads": 2, "num_loops": 2, "positions": "relative", "num_header": 3},
-)
-LSTM = replace(HMM, model="lstm", model_settings={"width": 8}, training=replace(HMM.training, num_snapshots=0))
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Each tiny run, carried out once: {name: (run, folder)}."""
     found = {}
-    for name, run in {"bijection": BIJECTION, "hmm": HMM, "lstm": LSTM}.items():
+    for name, run in {"bijection": BIJECTION, "hmm": HMM, "lstm": RUNS["geometry-hmm-lstm"]}.items():
         out = tmp_path_factory.mktemp(name)
         carry_out(name, run, 0, out, progress=False)
         found[name] = run, out
