@@ -31,15 +31,21 @@ def test_without_results_nothing_passes():
     for row in ledger.rows(nothing):
         if row.claim != "C14":
             assert row.verdict == "not seen here", row.claim
+            assert row.waits
             assert "missing" in row.words
 
 
-def test_missing_is_said_of_results_alone(made):
-    """`waits` reads the word, so no finding may use it."""
+def test_an_open_claim_says_for_which_results_it_waits(made):
     for row in made:
-        if "missing" in row.words:
+        if row.waits:
             assert row.verdict == "not seen here"
             assert "seeds" in row.words or "cells" in row.words
+
+
+def test_what_is_open_is_told_by_the_field_and_not_by_a_word():
+    judged = ledger.Row("C1", "says", "04_training", "not seen here", {}, "a third of the bits is missing")
+    assert "| C1 | says | not seen here | 4 |" in ledger.markdown([judged])
+    assert "| C1 | says | open: runs missing | 4 |" in ledger.markdown([judged._replace(waits=True)])
 
 
 def test_the_readme_shows_the_ledger(made):

@@ -50,7 +50,7 @@ def test_c9(change, verdict):
     ],
 )
 def test_c10(change, verdict, found):
-    got, numbers, _ = c10(em_results(**change))
+    got, numbers, _, _ = c10(em_results(**change))
     assert (got, numbers["found"]) == (verdict, found)
 
 
@@ -95,7 +95,7 @@ def test_c11(cosines, kls, verdict):
 def test_every_rule_gives_a_verdict_and_finite_names():
     results = {**em_results(), **gain_results((0.8, 0.6, 0.1), (0.05, 0.06, 0.5))}
     for rule in RULES.values():
-        verdict, numbers, words = rule(results)
+        verdict, numbers, words, _ = rule(results)
         assert verdict in VERDICTS
         assert words
         assert all(isinstance(name, str) and isinstance(value, int | float) for name, value in numbers.items())
@@ -106,8 +106,8 @@ def test_missing_seeds_never_help(claim):
     results = {**em_results(), **gain_results((0.8, 0.6, 0.1), (0.05, 0.06, 0.5))}
     assert RULES[claim](results).verdict == "holds"
     short = {name: runs[:4] for name, runs in results.items()}
-    verdict, numbers, words = RULES[claim](short)
-    assert (verdict, numbers) == ("not seen here", {})
+    verdict, numbers, words, waits = RULES[claim](short)
+    assert (verdict, numbers, waits) == ("not seen here", {}, True)
     assert words.startswith("missing seeds of")
     assert RULES[claim]({}).verdict == "not seen here"
 

@@ -176,7 +176,7 @@ def main(argv=None):
     parser.add_argument("--out", type=Path, default=KEPT, help="folder of the results (default: the book's)")
     found = load(parser.parse_args(argv).out)
     for claim, rule in verdicts_em.RULES.items():
-        verdict, numbers, words = rule(found)
+        verdict, numbers, words, _ = rule(found)
         print(f"{claim}: {verdict} ({words})", json.dumps(results.plain(numbers, 4), indent=1))
 
 

@@ -91,7 +91,7 @@ def main(argv=None):
         print(*NAMES, sep="\n")
     elif arguments.name == "verdicts":
         for claim, rule in verdicts_geometry.RULES.items():
-            verdict, numbers, words = rule(load(arguments.out))
+            verdict, numbers, words, _ = rule(load(arguments.out))
             print(f"{claim}: {verdict}. {words}.\n{json.dumps(results.plain(numbers, 4), indent=1)}")
     else:
         for seed in SEEDS if arguments.seed is None else (arguments.seed,):

@@ -53,14 +53,15 @@ BEGIN, END = "<!-- ledger: made by python -m mhc_np ledger --readme -->", "<!-- 
 
 
 class Row(NamedTuple):
-    """A claim and what has become of it."""
+    """A claim, and the fields of its `Verdict`."""
 
     claim: str
     says: str
     chapter: str
     verdict: str
-    words: str
     numbers: dict
+    words: str
+    waits: bool = False
 
 
 def load():
@@ -83,13 +84,12 @@ def rows(found=None):
     Returns
     -------
     list of Row
-        In the order of the claims; a claim whose results are missing is *not seen here*, and its words say so.
+        In the order of the claims; a claim that lacks results is *not seen here*, and `waits`.
     """
     found = load() if found is None else found
     made = []
     for claim, (says, chapter) in CLAIMS.items():
-        verdict, numbers, words = RULES[claim](found)
-        made.append(Row(claim, says, chapter, verdict, words, numbers))
+        made.append(Row(claim, says, chapter, *RULES[claim](found)))
     return made
 
 
@@ -106,7 +106,7 @@ def markdown(made):
     """Return the README's table, in which a claim that waits for its runs is *open*."""
     lines = ["| | the article says | verdict | chapter |", "|---|---|---|---|"]
     for row in made:
-        verdict = "open: runs missing" if waits(row) else row.verdict
+        verdict = "open: runs missing" if row.waits else row.verdict
         lines.append(f"| {row.claim} | {row.says} | {verdict} | {int(row.chapter[:2])} |")
     return "\n".join(lines)
 
@@ -114,7 +114,7 @@ def markdown(made):
 def by_verdict(made):
     """Return {verdict: names of its claims in words}, "none" where there are none.
 
-    >>> row = Row("C1", "says", "04_training", "holds", "words", {})
+    >>> row = Row("C1", "says", "04_training", "holds", {}, "words")
     >>> by_verdict([row, row._replace(claim="C2")])["holds"], by_verdict([row])["false"]
     ('C1, C2', 'none')
     """
@@ -122,11 +122,6 @@ def by_verdict(made):
         verdict: ", ".join(row.claim for row in made if row.verdict == verdict) or "none"
         for verdict in verdicts.VERDICTS
     }
-
-
-def waits(row):
-    """Say whether a claim is not judged because results are missing."""
-    return row.verdict == "not seen here" and "missing" in row.words
 
 
 def write_readme(made, path):

@@ -3,7 +3,8 @@
 Chapter: chapters/17_ledger.md      Tests: tests/test_verdicts.py
 
 A rule is a pure function of saved results, ``{run name: [one result a seed]}``, and gives a `Verdict`. It reads numbers
-alone. A result that is missing never helps a claim: the verdict is *not seen here*, and the words say what is missing.
+alone. A result that is missing never helps a claim: the verdict is *not seen here* and *waits*, and the words say for
+what (`waiting`).
 """
 
 from typing import NamedTuple
@@ -27,11 +28,21 @@ SOMETHING = 0.02
 
 
 class Verdict(NamedTuple):
-    """One of `VERDICTS`, the numbers that it was read from, and a sentence."""
+    """One of `VERDICTS`, the numbers that it was read from, a sentence, and whether the claim still waits for runs."""
 
     verdict: str
     numbers: dict
     words: str
+    waits: bool = False
+
+
+def waiting(words, numbers):
+    """Return the verdict of a claim that is open, because results that its rule asks for are missing.
+
+    >>> waiting("missing seeds of hmm-soft", {})
+    Verdict(verdict='not seen here', numbers={}, words='missing seeds of hmm-soft', waits=True)
+    """
+    return Verdict("not seen here", numbers, words, waits=True)
 
 
 def c1(results):
@@ -50,7 +61,7 @@ def c1(results):
         if errors:
             numbers[name] = {"median": _median(errors), "least": min(errors), "most": max(errors), "seeds": len(errors)}
     if missing:
-        return Verdict("not seen here", numbers, f"missing seeds of {', '.join(missing)}")
+        return waiting(f"missing seeds of {', '.join(missing)}", numbers)
     own, ratio = {}, {}
     for tunnel in TUNNELS:
         own[tunnel] = numbers[tunnel]["median"]
@@ -95,7 +106,7 @@ def c2(results):
     }
     missing = [name for name in runs if len(found[name]) < 3]
     if missing:
-        return Verdict("not seen here", numbers, f"missing seeds of {', '.join(missing)}")
+        return waiting(f"missing seeds of {', '.join(missing)}", numbers)
     if numbers[CONTROL]["median"] < BY_HEART:
         return Verdict("not seen here", numbers, "the control remembers nothing, so the test is blind")
     fresh, smaller = numbers[FRESH]["largest"], numbers[SMALLER]["largest"]

@@ -6,7 +6,7 @@ The same contract as `mhc_np.lab.verdicts_parts`, whose rules for C3, C4 and C5 
 """
 
 from mhc_np.lab.value_manifold import CONTROLS
-from mhc_np.lab.verdicts import Verdict
+from mhc_np.lab.verdicts import Verdict, waiting
 from mhc_np.lab.verdicts_parts import TUNNELS, agree, c3, c4, c5, median, missing, number
 
 LSTMS = tuple(f"{tunnel}-lstm" for tunnel in TUNNELS)
@@ -37,7 +37,7 @@ def c6(results):
     """
     gone = missing(results, (*TUNNELS, *LSTMS))
     if gone:
-        return Verdict("not seen here", {}, gone)
+        return waiting(gone, {})
     numbers, found, nothing = {}, {}, []
     for tunnel in TUNNELS:
         each = [_manifold(result) for result in results[tunnel]]
@@ -97,7 +97,7 @@ def c7(results):
     """
     gone = missing(results, TUNNELS)
     if gone:
-        return Verdict("not seen here", {}, gone)
+        return waiting(gone, {})
     numbers, found, against = {}, {}, []
     for tunnel in TUNNELS:
         each = [_frame(result) for result in results[tunnel]]
@@ -141,7 +141,7 @@ def c8(results):
     """
     gone = missing(results, TUNNELS)
     if gone:
-        return Verdict("not seen here", {}, gone)
+        return waiting(gone, {})
     numbers, later, clean, before = {}, {}, [], []
     for tunnel in TUNNELS:
         each = [_order(result) for result in results[tunnel]]

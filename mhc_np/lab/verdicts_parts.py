@@ -9,7 +9,7 @@ claim: a number that is None counts as failing.
 
 import numpy as np
 
-from mhc_np.lab.verdicts import Verdict
+from mhc_np.lab.verdicts import Verdict, waiting
 
 TUNNELS = ("geometry-bijection", "geometry-hmm")
 NUM_SEEDS = 5
@@ -44,7 +44,7 @@ def c3(results):
     """
     gone = missing(results, TUNNELS)
     if gone:
-        return Verdict("not seen here", {}, gone)
+        return waiting(gone, {})
     numbers, found, idle = {}, {}, {}
     for tunnel in TUNNELS:
         each = [_labour(result) for result in results[tunnel]]
@@ -95,7 +95,7 @@ def c4(results):
     """
     gone = missing(results, TUNNELS)
     if gone:
-        return Verdict("not seen here", {}, gone)
+        return waiting(gone, {})
     numbers, kept, whole, overwrites = {}, {}, {}, {}
     for tunnel in TUNNELS:
         each = [_refinement(result) for result in results[tunnel]]
@@ -136,7 +136,7 @@ def c5(results):
     """
     gone = missing(results, ("depth",))
     if gone:
-        return Verdict("not seen here", {}, gone)
+        return waiting(gone, {})
     errors = {}
     for result in results["depth"]:
         for cell in result["cells"]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mhc_np.lab import grid_command
 from mhc_np.lab import question as q
-from mhc_np.lab.verdicts import Verdict
+from mhc_np.lab.verdicts import Verdict, waiting
 
 GRIDS = ("bijection", "khop-depth", "khop-mixing", "stress")
 WIDE = ("hc", "free")  # unconstrained
@@ -166,5 +166,5 @@ def _final(verdict, numbers, words, gone):
     if gone:
         so_far = f"; the cells that are there would give: {verdict}; {words}"
         so_far = "" if gone.startswith(("all", "most")) else so_far
-        return Verdict("not seen here", numbers, f"{gone}{so_far}")
+        return waiting(f"{gone}{so_far}", numbers)
     return Verdict(verdict, numbers, words)
