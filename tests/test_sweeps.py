@@ -10,7 +10,7 @@ from mhc_np.lab.runs import RUNS
 @pytest.mark.parametrize("name", sweeps.STEPS)
 def test_every_architecture_is_swept_on_the_same_grid(name):
     found = sweeps.variants(name)
-    models = ("transformer", *runs_baselines.WIDTHS[name])
+    models = ("transformer", *runs_baselines.WIDTHS.get(name, ()))
     assert list(found) == [(model, rate) for model in models for rate in sweeps.RATES]
     for (model, rate), run in found.items():
         full = RUNS[name if model == "transformer" else f"{name}-{model}"]
@@ -50,6 +50,13 @@ def test_a_rival_takes_the_best_rate_of_the_kept_table_or_the_next_lower_one_whe
     table = results.load(sweeps.kept(name))
     expected = {(model, rate) for model, rate in sweeps.variants(name)}
     assert {(row["model"], row["learning_rate"]) for row in table["rows"]} == expected
-    for model, taken in runs_baselines.RATES[name].items():
+    for model, taken in runs_baselines.RATES.get(name, {}).items():
         best = table["best"][model]
         assert taken == (best if best < max(sweeps.RATES) else sorted(sweeps.RATES)[-2]), (name, model)
+
+
+@pytest.mark.skipif(not sweeps.kept("hmm-soft-adamw").exists(), reason="AdamW's rates on the HMM are not swept yet")
+def test_adamw_is_compared_with_muon_at_its_best_rate():
+    assert results.load(sweeps.kept("hmm-soft-adamw"))["best"] == {
+        "transformer": RUNS["hmm-soft-adamw"].training.learning_rate
+    }

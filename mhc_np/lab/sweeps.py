@@ -17,14 +17,14 @@ from mhc_np.lab.experiment import carry_out
 from mhc_np.lab.runs import RUNS
 
 RATES = (3e-3, 1e-2, 3e-2, 1e-1)
-STEPS = {"bijection-v20-soft": 1000, "bijection-v20-hard": 1000, "hmm-soft": 600, "recall": 600}
+STEPS = {"bijection-v20-soft": 1000, "bijection-v20-hard": 1000, "hmm-soft": 600, "hmm-soft-adamw": 600, "recall": 600}
 MEASURES = ("entropy_mae_bits", "kl_bits", "accuracy")
 
 
 def variants(name):
     """Return the short runs of a sweep, ``{(model, rate): Run}``, the Transformer's first."""
     found = {}
-    for model in ("transformer", *runs_baselines.WIDTHS[name]):
+    for model in ("transformer", *runs_baselines.WIDTHS.get(name, ())):
         for rate in RATES:
             training = {"num_steps": STEPS[name], "learning_rate": rate, "num_evaluations": 6}
             run = replace(RUNS[name], training=replace(RUNS[name].training, **training))
