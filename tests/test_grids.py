@@ -2,7 +2,9 @@
 
 import pytest
 
+from mhc_np.lab.cells import Cell
 from mhc_np.lab.grids import ARMS, DEPTHS, GRIDS, NORMS, RATES, seconds
+from mhc_np.models import num_params, transformer
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -37,5 +39,12 @@ def test_the_whole_main_grid_is_planned_at_six_hours_on_two_cores():
 
 
 def test_names_tell_tasks_apart():
-    names = {cell.name for name in ("bijection", "khop-mixing", "hmm-mixing", "stress") for cell in GRIDS[name]()}
-    assert len(names) == 616 + 60 + 60 + 40
+    grids = ("bijection", "khop-mixing", "hmm-mixing", "stress", "equal-size", "recipes")
+    names = {cell.name for name in grids for cell in GRIDS[name]()}
+    assert len(names) == 616 + 60 + 60 + 40 + 24 + 54
+
+
+def test_the_wider_plain_network_is_as_large_as_mhc_s():
+    sizes = {num_params(transformer, cell.model_config()) for cell in GRIDS["equal-size"]()}
+    mhc = num_params(transformer, Cell(arm="mhc").model_config())
+    assert all(1 <= size / mhc < 1.05 for size in sizes)

@@ -11,6 +11,7 @@ from mhc_np.autodiff import flatten
 from mhc_np.lab import cell_looks, results, stress
 from mhc_np.lab.cells import SCHEDULES
 from mhc_np.lab.geometry import without_nan
+from mhc_np.lab.mixing_recipes import RECIPES, Apart
 from mhc_np.learn import AdamW, fit
 from mhc_np.measure import events
 from mhc_np.models import MODELS
@@ -39,6 +40,9 @@ def train(cell, look=None):
     init_rng, data_rng, _, noise_rng = _generators(cell)
     params = MODELS["transformer"].init(config, init_rng)
     params, complete = stress.freeze(params, cell.arm, cell.noise, noise_rng)
+    optimizer = AdamW(cell.rate, (0.9, 0.98), weight_decay=0.01)
+    if cell.mixing:
+        optimizer = Apart(optimizer, RECIPES[cell.mixing])
 
     def sample(rng):
         batch = task.sample(task_config, rng, cell.batch_size)
@@ -60,7 +64,7 @@ def train(cell, look=None):
             loss,
             params,
             sample,
-            AdamW(cell.rate, (0.9, 0.98), weight_decay=0.01),
+            optimizer,
             num_steps=cell.num_steps,
             rng=data_rng,
             schedule=SCHEDULES[cell.schedule](cell.num_steps),

@@ -11,12 +11,14 @@ from functools import partial
 
 from mhc_np.connections import SCHEMES
 from mhc_np.lab import results
+from mhc_np.lab.mixing_recipes import RECIPES
 from mhc_np.learn import constant, warmup_cosine
 from mhc_np.models import MODELS
 from mhc_np.tasks import TASKS
 
 NUM_STREAMS = {"residual": 1, "scaled": 1}  # 4 for all others
 WARMUP = 20  # steps
+LATER = {"mixing": ""}  # came after the first cells were kept: left out of a record where it says nothing
 SCHEDULES = {
     "constant": lambda num_steps: partial(constant, warmup=WARMUP),
     "cosine": lambda num_steps: partial(warmup_cosine, num_steps=num_steps, warmup=min(WARMUP, num_steps)),
@@ -48,6 +50,8 @@ class Cell:
         Steps between looks at held-out sequences.
     noise : float or None
         ε: freeze every H_res at I + ε·noise (see `mhc_np.lab.stress`); None trains it.
+    mixing : str
+        A key of `mhc_np.lab.mixing_recipes.RECIPES`; "" trains what mixes streams like the rest, without decay.
     """
 
     arm: str = "residual"
@@ -64,10 +68,12 @@ class Cell:
     schedule: str = "constant"
     look_every: int = 10
     noise: float | None = None
+    mixing: str = ""
 
     def __post_init__(self):
         """Refuse what has no meaning."""
-        for name, known in {"arm": SCHEMES, "task": TASKS, "schedule": SCHEDULES}.items():
+        choices = {"arm": SCHEMES, "task": TASKS, "schedule": SCHEDULES, "mixing": ("", *RECIPES)}
+        for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"Cell: want {name} in {sorted(known)}, got {getattr(self, name)!r}")
 
@@ -81,11 +87,15 @@ class Cell:
         hops = self.task_settings.get("num_hops", "")
         noise = "" if self.noise is None else f"-noise-{self.noise:g}"
         norm = "norm" if self.final_norm else "bare"
-        return f"{self.task}{hops}-L{self.depth}-{self.arm}{noise}-{norm}-{self.rate:g}-seed-{self.seed}"
+        recipe = f"-{self.mixing}" if self.mixing else ""
+        width = "" if self.width == 32 else f"-d{self.width}"
+        arm = f"{self.arm}{width}{noise}{recipe}"
+        return f"{self.task}{hops}-L{self.depth}-{arm}-{norm}-{self.rate:g}-seed-{self.seed}"
 
     def described(self):
         """Return the record as JSON holds it."""
-        return results.plain(asdict(self))
+        record = asdict(self)
+        return results.plain({name: value for name, value in record.items() if (name, value) not in LATER.items()})
 
     def task_config(self):
         """Return the task's frozen config."""

@@ -10,6 +10,7 @@ fewer seeds, not fewer arms.
 from itertools import product
 
 from mhc_np.lab.cells import Cell
+from mhc_np.lab.mixing_recipes import RECIPES
 from mhc_np.tasks import hmm
 
 ARMS = ("residual", "scaled", "identity", "hc", "free", "mhc", "mhc_lite")
@@ -20,6 +21,8 @@ DEPTHS = {12: 5, 6: 3, 24: 3}  # number of seeds, in the order of running
 HOPS, SHALLOW, HOP_RATES = (1, 2, 3, 4), (1, 2, 3, 4), (1e-3, 3e-3, 1e-2)
 TWO_RATES, THREE_SEEDS = (3e-3, 1e-2), range(3)
 NOISES, DRAWS = (0.01, 0.05, 0.1, 0.2), range(5)
+PARTING = ((True, 1e-2), (False, 4e-2))  # (final norm, rate)
+EQUAL_WIDTH = 40  # of the plain network with as many parameters as mHC's has at width 32
 
 KHOP = {"task": "khop", "num_steps": 2500, "batch_size": 32, "schedule": "cosine", "look_every": 125}
 
@@ -91,6 +94,22 @@ def stress():
     ]
 
 
+def equal_size():
+    """Return plain networks as large as mHC's: wider, twelve layers deep, at every rate."""
+    return [
+        Cell(width=EQUAL_WIDTH, final_norm=norm, rate=rate, seed=seed)
+        for seed, rate, norm in product(THREE_SEEDS, RATES, NORMS)
+    ]
+
+
+def recipes():
+    """Return gentler ways to train the mixing, six layers deep, in the two settings where the arms part."""
+    return [
+        Cell(arm=arm, depth=6, final_norm=norm, rate=rate, seed=seed, mixing=mixing)
+        for seed, (norm, rate), mixing, arm in product(THREE_SEEDS, PARTING, RECIPES, ("hc", "free", "mhc"))
+    ]
+
+
 GRIDS = {
     "bijection": bijection,
     "bijection-short": bijection_short,
@@ -99,6 +118,8 @@ GRIDS = {
     "hmm-mixing": hmm_mixing,
     "stress": stress,
     "long": long,
+    "equal-size": equal_size,
+    "recipes": recipes,
 }
 
 # Milliseconds a step and layer at width 32 with 16 sequences of 15 tokens, on one core; what is looked at included.
@@ -109,10 +130,11 @@ TOKENS = 16 * 15
 
 
 def seconds(cell):
-    """Guess how long a cell takes on one core: the cost of its arm, half of it in proportion to the tokens.
+    """Guess how long a cell takes on one core: the cost of its arm and width, half of it in proportion to the tokens.
 
     >>> round(seconds(Cell(arm="mhc", depth=12)))
     31
     """
     tokens = cell.batch_size * cell.task_config().num_positions
-    return COST[cell.arm] * cell.depth * cell.num_steps * (0.5 + 0.5 * tokens / TOKENS) / 1000
+    size = cell.depth * cell.width / 32
+    return COST[cell.arm] * size * cell.num_steps * (0.5 + 0.5 * tokens / TOKENS) / 1000
