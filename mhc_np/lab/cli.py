@@ -65,8 +65,9 @@ def _parser():
     bench = command("bench", bench_one, "time ours beside eager PyTorch, where that is installed")
     bench.add_argument(
         "name",
-        choices=["step", "rules", "sinkhorn", "connections"],
-        help="one training step at three sizes; what makes it fast; Sinkhorn alone; a step on wide streams",
+        choices=["step", "rules", "sinkhorn", "connections", "arms"],
+        help="one training step at three sizes; what makes it fast; Sinkhorn alone; a step on wide streams; the main "
+        "grid's arms",
     )
     bench.add_argument("--keep", action="store_true", help="save the result to chapters/results, for the book")
     grid = command("grid", run_grid, "run a grid of cells, or go on with it")
@@ -162,13 +163,14 @@ def check_all(arguments):
 
 def bench_one(arguments):
     """Time and print."""
-    from mhc_np.lab import bench, bench_connections, bench_rules, bench_sinkhorn
+    from mhc_np.lab import bench, bench_arms, bench_connections, bench_rules, bench_sinkhorn
 
     measure, report = {
         "step": (bench.bench_step, bench.report),
         "rules": (bench_rules.bench_rules, bench_rules.report),
         "sinkhorn": (bench_sinkhorn.bench, bench_sinkhorn.report),
         "connections": (bench_connections.bench_connections, bench_connections.report),
+        "arms": (bench_arms.bench_arms, bench_arms.report),
     }[arguments.name]
     result = measure()
     print(report(result))
