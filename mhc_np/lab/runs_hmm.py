@@ -54,7 +54,7 @@ RUNS = {
     # Ten observations train the biases of distances up to nine; beyond it, the plain run reads biases that are still 0.
     "hmm-2-soft-cut": changed(TWO_STATES, "the same, with no bias that is never trained", model={"max_distance": 9}),
     "hmm-soft-slow-biases": changed(SOFT, "3e-3 for what Muon does not move", learning_rate=3e-3),
-    "hmm-soft-adamw": changed(SOFT, "AdamW for the matrices too", optimizer="adamw", learning_rate=3e-3),
+    "hmm-soft-adamw": changed(SOFT, "AdamW for the matrices too", optimizer="adamw", learning_rate=1e-2),
     "hmm-soft-untied": changed(SOFT, "six layers of their own", model={"num_layers": 6, "num_loops": 1}),
     **{f"hmm-soft-{header}": with_header(SOFT, header) for header in hmm.HEADERS if header != "mix"},
 }
