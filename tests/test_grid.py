@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mhc_np.lab import executors, grid, grid_command
+from mhc_np.lab import executors, grid
 from mhc_np.lab.cell_runs import carry_out
 from mhc_np.lab.cells import Cell
 from mhc_np.lab.cli import main
@@ -203,25 +203,6 @@ def test_a_missing_scheduler_is_one_line():
 def test_no_workers():
     with pytest.raises(UsageError, match="want at least one worker, got 0"):
         executors.processes(0)
-
-
-def test_the_forecast_names_cells_and_hours(tmp_path, monkeypatch, capsys):
-    cells = [Cell(arm=arm, **TINY) for arm in ("residual", "mhc")]
-    monkeypatch.setitem(grid_command.GRIDS, "tiny", lambda: cells)
-    assert main(["grid", "tiny", "--dry-run", "--out", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
-    assert "tiny: 2 cells, 0 done, 2 to run" in told
-    assert "arm        residual (1), mhc (1)" in told
-    assert "core-hours" in told
-    assert "MB of memory" in told
-    assert not list(tmp_path.glob("*.json"))  # it runs nothing
-    made = {**carry_out(cells[0]), "made": {"seconds": 36.0}}
-    grid.results.save(grid.path_of(tmp_path, cells[0]), made)
-    estimate = grid_command.estimator(cells, tmp_path)
-    assert estimate(cells[0]) == 36.0
-    assert estimate(cells[1]) == pytest.approx(36.0 * 6.5 / 2.2)  # in proportion to the arms' costs
-    assert main(["grid", "tiny", "--dry-run", "--out", str(tmp_path)]) == 0
-    assert "1 done, 1 to run" in capsys.readouterr().out
 
 
 def test_unknown_grids_are_refused(capsys):

@@ -1,12 +1,16 @@
 """The figures of the grids draw the cells that are there, broken ones as crosses, and no others."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from made_cells import STEPS, grid, made
 
-from mhc_np.lab import plots, plots_question
+from mhc_np.lab import grid_command, plots, plots_question
 from mhc_np.lab import question as q
 from mhc_np.lab.cells import Cell
+from mhc_np.lab.cli import main
+from mhc_np.lab.experiment import UsageError
 
 
 def test_a_dot_a_seed_a_line_through_medians_a_cross_for_what_broke():
@@ -24,6 +28,36 @@ def test_a_dot_a_seed_a_line_through_medians_a_cross_for_what_broke():
     np.testing.assert_allclose(line.get_ydata(), [0.02, 0.02, 1.2])
     assert not [line for line in axes[1].lines if line.get_marker() in "ox"]
     assert "<svg" in drawing._repr_svg_()
+
+
+def test_the_headline_draws_the_reduced_grid_in_the_colours_of_the_whole(tmp_path, monkeypatch, capsys):
+    results = grid("bijection-short", lambda cell: {"mae": 0.01 if cell.arm == "hc" else 0.1})
+    drawing = plots_question.headline(results, depth=6)
+    panels = drawing.axes
+    assert len(panels) == 4
+    errors = {line.get_label(): line for line in panels[2].lines if not line.get_label().startswith("_")}
+    assert set(errors) == {"residual", "hc", "free", "mhc"}
+    np.testing.assert_allclose(errors["hc"].get_ydata(), [0.01, 0.01])
+    assert errors["hc"].get_color() == plots.COLOURS[plots_question.SHOWN.index("hc")]
+
+
+def test_the_command_draws_when_the_grid_is_done(tmp_path, monkeypatch, capsys):
+    tiny = {
+        "width": 8,
+        "depth": 1,
+        "num_steps": 3,
+        "batch_size": 2,
+        "look_every": 1,
+        "task_settings": {"num_symbols": 3},
+    }
+    monkeypatch.setitem(grid_command.GRIDS, "tiny", lambda: [Cell(rate=rate, **tiny) for rate in (3e-3, 1e-2)])
+    monkeypatch.setattr(grid_command.executors, "processes", lambda workers: lambda: ThreadPoolExecutor(1))
+    path = tmp_path / "headline.svg"
+    assert main(["grid", "tiny", "--out", str(tmp_path / "cells"), "--figure", str(path)]) == 0
+    assert f"drawn: {path}" in capsys.readouterr().out
+    assert "<svg" in path.read_text()
+    with pytest.raises(UsageError, match="--figure draws grids of bijection elimination"):
+        grid_command.draw([], path)
 
 
 def test_shapes_are_those_at_matched_kl():

@@ -77,6 +77,8 @@ def _parser():
     grid.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="run on a Dask cluster instead")
     grid.add_argument("--out", type=Path, help="folder of the results (default: runs/grid-NAME)")
     grid.add_argument("--keep", action="store_true", help="results go to chapters/results, for the book")
+    grid.add_argument("--figure", type=Path, metavar="FILE", help="when done, draw gain and error against the rate")
+    grid.add_argument("--verify", type=int, metavar="N", help="run N kept cells again, aside, and compare to the bit")
     judge = command("ledger", ledger.command, "judge every claim of the book by its rule, from the saved results")
     judge.add_argument("--json", type=Path, metavar="FILE", help="write verdicts, words and numbers to a file")
     judge.add_argument("--readme", action="store_true", help="put the table into README.md")

@@ -4,14 +4,14 @@ Chapter: chapters/15_the_question.md      Tests: tests/test_grid.py
 """
 
 from collections import Counter
-from statistics import median
 
-from mhc_np.lab import executors, grid, results
+from mhc_np.lab import executors, grid, results, verify
 from mhc_np.lab.cell_runs import carry_out
 from mhc_np.lab.experiment import UsageError
-from mhc_np.lab.grids import GRIDS, seconds
+from mhc_np.lab.forecast import estimator, forecast, spent_on
+from mhc_np.lab.grids import GRIDS
 
-MEMORY_MB = 230  # of a worker at its largest cell, measured
+VERIFIED = results.KEPT / "grid-verified.json"
 
 
 def find(name):
@@ -40,52 +40,45 @@ def run_grid(arguments):
     if arguments.dry_run:
         print(forecast(arguments.name, cells, folder, arguments.workers))
         return
+    if arguments.verify:
+        folder = arguments.out or folder_of(arguments.name)
+        verify_grid(arguments.name, cells, folder, arguments.verify, keep=arguments.keep)
+        return
     make, workers, close = executors.processes(arguments.workers), arguments.workers, None
     if arguments.scheduler:
         make, workers, close = executors.cluster(arguments.scheduler)
+    estimate = estimator(spent_on(grid.load(folder, cells)[0].values()))
     try:
-        failed = grid.run(cells, carry_out, folder, make, at_once=2 * workers, seconds=estimator(cells, folder))
+        failed = grid.run(cells, carry_out, folder, make, at_once=2 * workers, seconds=estimate)
     finally:
         if close:
             close()
     print(f"{len(cells) - len(failed)} of {len(cells)} cells are in {folder}")
     if failed:
         raise UsageError(f"{len(failed)} cells failed; the same command runs them again")
+    if arguments.figure:
+        draw(load(arguments.name, folder), arguments.figure)
 
 
-def estimator(cells, folder):
-    """Return ``seconds(cell)``: what finished cells of its kind took, or the cost table, scaled by what is known."""
-    found, _ = grid.load(folder, cells)
-    kinds, ratios = {}, []
-    for cell in cells:
-        if cell.name in found:
-            taken = found[cell.name]["made"]["seconds"]
-            kinds.setdefault(_kind(cell), []).append(taken)
-            ratios.append(taken / seconds(cell))
-    scale = median(ratios) if ratios else 1.0
-    return lambda cell: median(kinds[_kind(cell)]) if _kind(cell) in kinds else scale * seconds(cell)
+def draw(cells, path):
+    """Draw the headline of a bijection grid into a file: gain and error against the rate, at its commonest depth."""
+    from mhc_np.lab import plots_question
+
+    if not cells or any(result["cell"]["task"] != "bijection" for result in cells):
+        raise UsageError("--figure draws grids of bijection elimination, with cells in them")
+    depth = Counter(result["cell"]["depth"] for result in cells).most_common(1)[0][0]
+    plots_question.headline(cells, depth=depth).savefig(path)
+    print(f"drawn: {path}")
 
 
-def _kind(cell):
-    return cell.task, cell.arm, cell.depth, cell.num_steps, cell.batch_size
-
-
-def forecast(name, cells, folder, workers):
-    """Say in words which cells there are, which are done, and what the rest will take."""
-    found, damaged = grid.load(folder, cells)
-    estimate = estimator(cells, folder)
-    waiting = [cell for cell in cells if cell.name not in found]
-    lines = [f"{name}: {len(cells)} cells, {len(found)} done, {len(waiting)} to run; results in {folder}"]
-    for field in ("arm", "depth", "rate", "final_norm", "seed"):
-        counts = Counter(getattr(cell, field) for cell in cells)
-        lines.append(f"  {field:10} " + ", ".join(f"{value} ({count})" for value, count in counts.items()))
-    if name.startswith("khop"):
-        counts = Counter(cell.task_settings["num_hops"] for cell in cells)
-        lines.append(f"  {'num_hops':10} " + ", ".join(f"{value} ({count})" for value, count in counts.items()))
-    hours = [sum(map(estimate, some)) / 3600 for some in (cells, waiting)]
-    lines += damaged
-    lines.append(
-        f"estimated: {hours[0]:.2f} core-hours for all, {hours[1]:.2f} for what is left; "
-        f"{hours[1] / workers:.2f} hours with {workers} worker(s), {workers * MEMORY_MB} MB of memory"
-    )
-    return "\n".join(lines)
+def verify_grid(name, cells, folder, count, *, keep=False):
+    """Run some kept cells again and say whether they are the same to the bit."""
+    rows = verify.verify(cells, folder, count)
+    differ = sum(bool(row["differ"]) for row in rows)
+    if not rows:
+        raise UsageError(f"no cells to run again in {folder}")
+    if keep:
+        results.save(VERIFIED, {"grid": name, "rows": rows})
+    if differ:
+        raise UsageError(f"{differ} of {len(rows)} cells differ; other processors and BLAS builds round otherwise")
+    print(f"{len(rows)} of {len(rows)} cells run again: the same to the bit")

@@ -35,6 +35,8 @@ def draw_by_rate(axes, results, value, *, depth, arms=SHOWN, top):
         for k, arm in enumerate(arms):
             colour, dash = plots.COLOURS[k % 6], plots.DASHES[k % 6]
             rates = sorted(key[3] for key in found if key[:3] == (arm, norm, depth))
+            if not rates:
+                continue
             columns = [[value(result) for result in found[arm, norm, depth, rate]] for rate in rates]
             shift = 1.02 ** (k - len(arms) / 2)  # so that seeds of different arms do not hide each other
             for rate, column in zip(rates, columns, strict=True):
@@ -49,6 +51,17 @@ def draw_by_rate(axes, results, value, *, depth, arms=SHOWN, top):
         ax.set(xscale="log", yscale="log")
         ax.set_xticks([3e-3, 1e-2, 4e-2], [".003", ".01", ".04"])
         ax.minorticks_off()
+
+
+def headline(results, *, depth):
+    """Draw gain (above) and error (below) against the rate, with and without the final norm; return the figure."""
+    drawing, axes = plots.figure(2, 2, height=5.6, sharey="row")
+    draw_by_rate(axes[0], results, lambda r: q.final_gain(r, "forward"), depth=depth, top=1e9)
+    draw_by_rate(axes[1], results, q.error, depth=depth, top=1.5)
+    for ax, words in zip(axes[:, 0], ("composite gain, forward", "entropy error (bits)"), strict=True):
+        ax.set_ylabel(words)
+    drawing.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=8)
+    return drawing
 
 
 def draw_shapes(axes, results, names=("pc1_share", "spearman"), *, depth, arms=SHOWN):
