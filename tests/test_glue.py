@@ -2,7 +2,7 @@
 
 import pytest
 
-from mhc_np.lab.glue import PREFIX, glue
+from mhc_np.lab.glue import PREFIX, glue, spread
 
 
 def test_without_a_notebook_it_returns_what_the_prose_will_show():
@@ -27,3 +27,9 @@ def test_in_a_notebook_it_leaves_a_hidden_record_under_its_name():
 def test_the_book_engine_would_write_the_same():
     myst_nb = pytest.importorskip("myst_nb.ext.glue")
     assert myst_nb.GLUE_PREFIX == PREFIX
+
+
+def test_a_spread_names_its_range_only_where_there_is_one():
+    assert spread([3, 1, 2], digits=0) == "2 (1 to 3)"
+    assert spread([0.101, 0.102], digits=1) == "0.1"  # alike to the digits that are shown
+    assert spread([None]) == "nan"

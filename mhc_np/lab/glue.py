@@ -7,6 +7,8 @@ The output is what myst-nb's function of the same name writes, but a chapter ope
 myst-nb, and one run as a script needs no notebook at all.
 """
 
+import numpy as np
+
 PREFIX = "application/papermill.record/"  # a type of output that notebooks keep and do not show
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -60,3 +62,27 @@ def power_of_ten(value, digits=0):
         return "0"
     front, exponent = f"{value:.{digits}e}".split("e")
     return f"{front}·10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+
+
+def spread(values, digits=2):
+    """Write the median of the seeds, and their range where they differ.
+
+    Parameters
+    ----------
+    values : list of float or None
+        One number a seed; None where a seed has none.
+    digits : int
+        Digits behind the point.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> spread([0.31, 0.25, 0.29]), spread([1.0, 1.0])
+    ('0.29 (0.25 to 0.31)', '1.00')
+    """
+    values = [np.nan if value is None else value for value in values]
+    low, middle, high = (f"{each:.{digits}f}" for each in (min(values), np.median(values), max(values)))
+    return middle if low == high else f"{middle} ({low} to {high})"
