@@ -109,7 +109,7 @@ def loss_change(weights, d_out, rate):
 
     Examples
     --------
-    One query looks at one source. The value moves by −η u, and the loss falls by η|u|² to first order.
+    One query looks at one source. The value moves by −η u, and the loss falls by ``η|u|²`` to first order.
 
     >>> float(loss_change(np.array([[1.0]]), np.array([[3.0, 4.0]]), rate=0.1))
     -2.5

@@ -60,7 +60,7 @@ def reinforcement(weights, alignment_change):
     -------
     (..., T) floats
         Positive: the step makes the sources that the row uses most more advantageous to it, and the loop feeds itself.
-        Negative: it makes them less so. For a row alone it is η|u_i|² times the variance of the weights under
+        Negative: it makes them less so. For a row alone it is ``η|u_i|²`` times the variance of the weights under
         themselves, and cannot be negative.
 
     Examples

@@ -20,7 +20,7 @@ CONTENT = ("W_v", "W_o")
 def advantage_weight(weights):
     """Return 1 − Σ_j α_ij²: the chance that two draws from row i are different sources.
 
-    It bounds how much the scores of the row can hear: Σ_j |dL/ds_ij| is at most this times the range of b_i
+    It bounds how much the scores of the row can hear: ``Σ_j |dL/ds_ij|`` is at most this times the range of b_i
     (eq:freezing).
 
     >>> advantage_weight(np.array([[0.5, 0.5], [1.0, 0.0]]))
@@ -30,7 +30,7 @@ def advantage_weight(weights):
 
 
 def routing_kernel(weights, values):
-    """Return Σ_j α_ij² |v_j − g_i|²: squared speed of the output of query i per unit of error, from its free scores.
+    """Return ``Σ_j α_ij² |v_j − g_i|²``: squared speed of query i's output per unit of error, from its free scores.
 
     Summed over the K directions of the error; divide by K for the mean over directions.
 
@@ -52,7 +52,7 @@ def content_kernel(weights, width):
 
 
 def block_rates(d_params):
-    """Return the loss's first-order fall per unit of learning rate, by block: |∇L|² of routing and of content.
+    """Return the loss's first-order fall per unit of learning rate, by block: ``|∇L|²`` of routing and of content.
 
     >>> one = np.ones((1, 1))
     >>> block_rates({"W_q": 3 * one, "W_k": 4 * one, "W_v": one, "W_o": 2 * one})
@@ -74,7 +74,7 @@ def two_source_rates(weight, gap):
     Returns
     -------
     routing, content : float
-        The error falls as exp(−rate·η·t) under gradient descent of ½|out − target|²: routing α²(1 − α)²·gap²·2 with
+        The error falls as exp(−rate·η·t) under gradient descent of ``½|out − target|²``: routing α²(1 − α)²·gap²·2 with
         both scores free, content α² + (1 − α)² (eq:two-source-rates).
 
     Examples

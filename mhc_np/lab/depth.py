@@ -18,7 +18,7 @@ NUM_ITERATIONS = 12
 
 
 def stream_gradients(model, params, config, batch):
-    """Return |dL/dx_l| of the stream at every site, first the embedding: a list of floats.
+    """Return ``|dL/dx_l|`` of the stream at every site, first the embedding: a list of floats.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def cluster(address):
     Raises
     ------
     UsageError
-        If `distributed` is not installed, or nobody answers.
+        If ``distributed`` is not installed, or nobody answers.
     """
     try:
         from distributed import Client

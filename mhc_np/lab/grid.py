@@ -81,7 +81,7 @@ def run(cells, compute, folder, make_executor, *, at_once, seconds=lambda cell: 
     folder : path
         Of the results.
     make_executor : callable
-        ``make_executor()`` returns an executor as of `concurrent.futures`: processes, threads, or a cluster's. Called
+        ``make_executor()`` returns an executor as of ``concurrent.futures``: processes, threads, or a cluster's. Called
         once more when a worker's death has broken it.
     at_once : int
         Cells handed out at a time; twice the number of workers keeps them busy.

@@ -84,7 +84,7 @@ def rows(found=None):
     Returns
     -------
     list of Row
-        In the order of the claims; a claim that lacks results is *not seen here*, and `waits`.
+        In the order of the claims; a claim that lacks results is *not seen here*, and ``waits``.
     """
     found = load() if found is None else found
     made = []

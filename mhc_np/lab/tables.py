@@ -13,8 +13,8 @@ class Table:
     Parameters
     ----------
     text : str
-        A Markdown table: a line a row, cells between ``|``, the second line the rule. ``**bold**`` and `` `code` `` are
-        understood, and nothing else. Text that does not begin with ``|`` is shown as a paragraph.
+        A Markdown table: a line a row, cells between ``|``, the second line the rule. Bold in two asterisks and code in
+        backticks are understood, and nothing else. Text that does not begin with ``|`` is shown as a paragraph.
 
     Examples
     --------

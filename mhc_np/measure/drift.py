@@ -102,7 +102,7 @@ def subspace_distance(points, final, k):
 
 
 def relative_distance(now, start, end):
-    """Return |now − end| / |start − end| over all arrays together: 1 at the start, 0 at the end.
+    """Return ``|now − end| / |start − end|`` over all arrays together: 1 at the start, 0 at the end.
 
     Parameters
     ----------

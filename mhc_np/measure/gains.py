@@ -28,7 +28,7 @@ class Gains(NamedTuple):
 
 
 def forward_gain(H):
-    """Return the largest absolute row sum, max_i sum_j |H_ij|: how much a signal can grow on its way up.
+    """Return the largest absolute row sum, ``max_i sum_j |H_ij|``: how much a signal can grow on its way up.
 
     It is the norm of H for streams measured by their largest entry.
 
@@ -51,12 +51,12 @@ def forward_gain(H):
 
 
 def backward_gain(H):
-    """Return the largest absolute column sum, max_j sum_i |H_ij|: the same for gradients on their way down."""
+    """Return the largest absolute column sum, ``max_j sum_i |H_ij|``: the same for gradients on their way down."""
     return np.abs(_checked("backward_gain", H)).sum(axis=-2).max(axis=-1)
 
 
 def signed_forward_gain(H):
-    """Return max_i |sum_j H_ij|: what happens to streams that are copies of one another.
+    """Return ``max_i |sum_j H_ij|``: what happens to streams that are copies of one another.
 
     It is `forward_gain` when no entry is negative, and can be far smaller otherwise.
 
@@ -67,7 +67,7 @@ def signed_forward_gain(H):
 
 
 def signed_backward_gain(H):
-    """Return max_j |sum_i H_ij|: the same for columns."""
+    """Return ``max_j |sum_i H_ij|``: the same for columns."""
     return np.abs(_checked("signed_backward_gain", H).sum(axis=-2)).max(axis=-1)
 
 

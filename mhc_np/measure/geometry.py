@@ -44,7 +44,7 @@ def cosines(vectors, *, centred=False):
 
 
 def mean_absolute_cosine(vectors, *, centred=False):
-    """Return the mean over pairs of |cosine|, (..., n, d) -> (...): 0 for orthogonal vectors, 1 for copies.
+    """Return the mean over pairs of ``|cosine|``, (..., n, d) -> (...): 0 for orthogonal vectors, 1 for copies.
 
     >>> [round(float(mean_absolute_cosine(np.eye(3), centred=centred)), 12) for centred in (False, True)]
     [0.0, 0.5]
@@ -98,7 +98,7 @@ def random_baseline(n, d, rng, *, centred=False, num_draws=1000):
 
 
 def expected_cosine(d):
-    """Return sqrt(2 / (π d)), the mean |cosine| of random vectors of width d, for large d and not centred.
+    """Return sqrt(2 / (π d)), the mean ``|cosine|`` of random vectors of width d, for large d and not centred.
 
     >>> round(expected_cosine(64), 4)
     0.0997

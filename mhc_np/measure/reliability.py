@@ -33,7 +33,7 @@ def reliability_curve(probs, labels, num_bins=15, *, events="top"):
     ----------
     probs : array_like, shape (..., V)
         Predicted probabilities; rows with a NaN are left out. Pass ``probs[mask], labels[mask]``
-        for a `Batch`.
+        for a `mhc_np.tasks.Batch`.
     labels : array_like of int, shape (...)
         What happened, in ``0 .. V - 1``.
     num_bins : int

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def divergence(streams):
-    """Return sqrt(Σ|x_i − mean|² / Σ|x_i|²): 0 if the streams are copies, 1 if their mean is zero.
+    """Return ``sqrt(Σ|x_i − mean|² / Σ|x_i|²)``: 0 if the streams are copies, 1 if their mean is zero.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def divergence(streams):
 
 
 def growth(first, last):
-    """Return |x_L| / |x_0|, root mean squares over all entries; NaN if either is zero or not finite.
+    """Return ``|x_L| / |x_0|``, root mean squares over all entries; NaN if either is zero or not finite.
 
     >>> growth([[1.0, 1.0]], [[3.0, 3.0]])
     3.0

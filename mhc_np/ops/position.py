@@ -103,7 +103,7 @@ def relative_bias(table, *, offsets):
     Returns
     -------
     (H, T, T) floats
-        The ``bias`` of `mhc_np.ops.attention.attention`.
+        The ``bias`` of `mhc_np.ops.attention`.
 
     Examples
     --------

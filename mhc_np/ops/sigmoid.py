@@ -16,7 +16,7 @@ def sigmoid_ref(x):
 
 
 def sigmoid(x):
-    """Return 1 / (1 + exp(-x)) for each entry; 0 or 1 to rounding for large |x|.
+    """Return 1 / (1 + exp(-x)) for each entry; 0 or 1 to rounding for large ``|x|``.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def sinkhorn_eps(logits, num_iters=20, eps=EPS):
         At least 1; the published value is 20.
     eps : float
         The published value is 1e-6. It is not free: rows sum to s / (s + eps) < 1, and zeros start as eps. With eps = 0
-        this is `mhc_np.ops.sinkhorn.sinkhorn`; any other must be at least 1e-30, so that no sum underflows.
+        this is `mhc_np.ops.sinkhorn`; any other must be at least 1e-30, so that no sum underflows.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def sinkhorn_eps(logits, num_iters=20, eps=EPS):
     Raises
     ------
     ValueError
-        As `mhc_np.ops.sinkhorn.sinkhorn`, and for any other eps.
+        As `mhc_np.ops.sinkhorn`, and for any other eps.
 
     References
     ----------

@@ -70,7 +70,7 @@ def implicit_gradient(d_plan, plan):
 def sinkhorn_implicit(logits, num_iters=20):
     """`sinkhorn` with the gradient of the limit: memory for one plan, whatever the number of iterations.
 
-    Parameters and errors are those of `mhc_np.ops.sinkhorn.sinkhorn`. Use it where the plan has converged; elsewhere
+    Parameters and errors are those of `mhc_np.ops.sinkhorn`. Use it where the plan has converged; elsewhere
     its gradient is not the gradient of the value that it returns (`implicit_gradient` says by how much).
 
     Examples
