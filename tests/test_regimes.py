@@ -51,6 +51,9 @@ def test_a_planted_world_is_surveyed_and_drawn_up():
     }
     assert regimes.counted(there) == "alike in 21, higher in 3 of 24 settings"
     assert len(regimes.survey(found, "hc", "mhc", norms=[False], rates=[4e-2])) == 3
+    assert regimes.where(there, "higher") == "without the norm at .04"
+    assert regimes.where(there, "lower") == "nowhere"
+    assert regimes.where(there, "alike").startswith("with the norm at .003 and .01 and .02 and .04, and without")
     lines = regimes.table(found, "hc", "mhc").splitlines()
     assert len(lines) == 8
     assert lines[5] == "| 6 layers, bare | alike, ×1 | alike, ×1 | alike, ×1 | higher, ×10 |"

@@ -62,6 +62,25 @@ def counted(settings):
     return f"{told} of {len(words)} settings" if words else "no setting is there yet"
 
 
+def where(settings, word):
+    """Say at which norms and rates most depths have this word.
+
+    >>> bad = Setting("higher", 3.0, 1)
+    >>> where({(False, 6, 0.04): bad, (False, 12, 0.04): bad, (True, 6, 0.01): Setting("lower", 0.1, 1)}, "higher")
+    'without the norm at .04'
+    >>> where({}, "higher")
+    'nowhere'
+    """
+    told = []
+    for norm in NORMS:
+        columns = {rate: [s.word for key, s in settings.items() if key[::2] == (norm, rate)] for rate in RATES}
+        most = [rate for rate, words in columns.items() if words.count(word) > len(words) / 2]
+        if most:
+            rates = " and ".join(f"{rate:g}".lstrip("0") for rate in most)
+            told.append(f"{'with' if norm else 'without'} the norm at {rates}")
+    return ", and ".join(told) or "nowhere"
+
+
 def table(found, one, other):
     """Return a table of one comparison: a row a norm and depth, a column a rate."""
     there = survey(found, one, other)
