@@ -29,10 +29,14 @@ extensions = [
     "sphinx_proof",
     "sphinx_exercise",
     "sphinxcontrib.bibtex",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "numpydoc",
     "engine",
+    "reference",
 ]
 external_toc_path = "book/_toc.yml"
-include_patterns = ["book/*.md", "chapters/*.md"]
+include_patterns = ["book/*.md", "book/api/*.md", "chapters/*.md"]
 bibtex_bibfiles = ["references.bib"]
 bibtex_reference_style = "author_year"
 numfig = True
@@ -41,6 +45,12 @@ math_numfig = True
 # Only syntax that Jupyter Book 2 reads in the same way.
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+
+# The reference, from docstrings in numpydoc's form; reference.py writes its pages.
+default_role = "py:obj"  # in docstrings single backticks name something of ours, which must exist
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+toc_object_entries = False  # hundreds of names, copied into the sidebar of every page
 
 # Cells run once and are kept until a cell, the package or a saved result changes.
 nb_execution_mode = "cache"
