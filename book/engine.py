@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.util import find_spec
 from pathlib import Path
 
+import live
 from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx_external_toc.collectors import TocTreeCollectorWithStyles
@@ -119,10 +120,17 @@ def copy_mathjax(app, exception):
                 shutil.copyfile(path, copy)
 
 
+def pack_live_files(app, exception):
+    """Put beside the pages what their cells import and read when they run there."""
+    if exception is None and app.builder.format == "html":
+        live.write(Path(app.outdir) / "_static")
+
+
 def setup(app):
     """Connect the hooks; called by Sphinx."""
     TocTreeCollectorWithStyles.assign_section_numbers = number_by_file
     app.connect("builder-inited", drop_old_caches)
     app.connect("env-before-read-docs", execute_side_by_side)
     app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", pack_live_files)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
