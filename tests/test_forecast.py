@@ -47,9 +47,3 @@ def test_hindsight():
     assert past["measured"] == pytest.approx(sum(spent for _, spent in taken) / 3600)
     assert past["ratio"] == pytest.approx(8 / (2 / 2 + 6 / 1.6))
     assert past["forecast_ratio"] == pytest.approx(1.6 / 2)
-
-
-def test_the_main_grid_s_forecast_was_within_a_quarter():
-    """Of the committed cells: what the table said before any was run, over what they took."""
-    past = forecast.against_plan(forecast.spent_on(grid_command.load("bijection")))
-    assert 0.75 <= past["ratio"] <= 1.25 or past["cells"] < 100, past

@@ -49,7 +49,7 @@ def test_a_planted_world_is_surveyed_and_drawn_up():
     assert {stratum for stratum, one in there.items() if one.word == "higher"} == {
         (False, depth, 4e-2) for depth in (6, 12, 24)
     }
-    assert regimes.counted(there) == "alike in 21, higher in 3 of 24 settings"
+    assert regimes.counted(there) == "alike in 21 and higher in 3 of 24 settings"
     assert len(regimes.survey(found, "hc", "mhc", norms=[False], rates=[4e-2])) == 3
     assert regimes.where(there, "higher") == "without the norm at .04"
     assert regimes.where(there, "lower") == "nowhere"

@@ -111,6 +111,15 @@ def markdown(made):
     return "\n".join(lines)
 
 
+def word(one):
+    """Say a `Row`'s or a `Verdict`'s verdict in a word: *open* while results that it asks for are missing.
+
+    >>> word(verdicts.waiting("missing seeds of hmm-soft", {})), word(verdicts.Verdict("false", {}, "why"))
+    ('open', 'false')
+    """
+    return "open" if one.waits else one.verdict
+
+
 def by_verdict(made):
     """Return {verdict: names of its claims in words}, "none" where there are none.
 

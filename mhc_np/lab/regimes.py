@@ -53,13 +53,17 @@ def counted(settings):
     """Say in words how often which word came.
 
     >>> counted({1: Setting("lower", 0.1, 1), 2: Setting("alike", 1.0, 1), 3: Setting("lower", 0.2, 1)})
-    'lower in 2, alike in 1 of 3 settings'
+    'lower in 2 and alike in 1 of 3 settings'
     >>> counted({})
-    'no setting is there yet'
+    'not known in any setting yet'
     """
     words = [setting.word for setting in settings.values()]
-    told = ", ".join(f"{word} in {words.count(word)}" for word in WORDS if word in words)
-    return f"{told} of {len(words)} settings" if words else "no setting is there yet"
+    if not words:
+        return "not known in any setting yet"
+    plural = {"both fail": "above half a bit for both"}
+    told = [f"{plural.get(word, word)} in {words.count(word)}" for word in WORDS if word in words]
+    told = " and ".join([*([", ".join(told[:-1])] if told[1:] else []), told[-1]])
+    return f"{told} of {len(words)} settings"
 
 
 def where(settings, word):
