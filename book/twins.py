@@ -17,16 +17,19 @@ CHAPTERS = BOOK.parent / "chapters"
 REPOSITORY = re.search(r'^REPOSITORY = "(.+)"', (BOOK / "conf.py").read_text(encoding="utf-8"), re.M)[1]
 
 FIRST_CELL = f"""\
-# On Colab, or anywhere the package is missing: fetch and install it, with the saved runs that the
-# chapter reads. Elsewhere this cell does nothing.
+# On Colab, or wherever the package or the saved runs are missing: fetch both, and install what they need.
+# Elsewhere this cell does nothing.
 import os
 import sys
 from importlib.util import find_spec
 
-if find_spec("mhc_np") is None:
-    !test -d mhc_np_book || git clone -q --depth 1 {REPOSITORY} mhc_np_book
-    %pip install -q -e ./mhc_np_book
-    sys.path.insert(0, os.path.abspath("mhc_np_book"))
+found = find_spec("mhc_np")
+if found is None or not os.path.isdir(os.path.join(os.path.dirname(found.origin), "../chapters/results")):
+    home = ".." if os.path.isdir("../mhc_np") else "mhc_np_book"
+    if not os.path.isdir(home):
+        !git clone -q --depth 1 {REPOSITORY} {{home}}
+    %pip install -q -e {{home}}
+    sys.path.insert(0, os.path.abspath(home))
 """
 
 # A fenced block: a directive such as ```{exercise} Title, or code when it has no name in braces.
