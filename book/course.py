@@ -27,9 +27,9 @@ class Exercise(NamedTuple):
     kind: str
     stars: int
     minutes: int
-    folds: list  # for each solution: is it folded?
-    stubs: list  # numbers of code cells among all of the chapter
-    solutions: list
+    folds: tuple  # for each solution: is it folded?
+    stubs: tuple  # numbers of code cells among all of the chapter
+    solutions: tuple
 
     @property
     def kinds(self):
@@ -100,9 +100,9 @@ def _exercises(text, name, starts):
             header[1],
             len(header[2]),
             int(header[3]),
-            [":class: dropdown" in solution[4] for solution in solutions],
-            [at for at, start in enumerate(starts) if head.start() < start < first],
-            [at for at, start in enumerate(starts) if first < start < end],
+            tuple(":class: dropdown" in solution[4] for solution in solutions),
+            tuple(at for at, start in enumerate(starts) if head.start() < start < first),
+            tuple(at for at, start in enumerate(starts) if first < start < end),
         )
 
 

@@ -2,7 +2,8 @@
 
 Colab and a plain Jupyter cannot open a MyST notebook. A twin holds the same cells without outputs,
 its text in Markdown that any notebook shows, and a first cell that installs the package if missing.
-Twins are never edited: change the chapter and run this again.
+Twins are never edited: change the chapter and run this again. The instructors' page quotes the chapters
+too, and is brought into step in the same breath.
 """
 
 import json
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 import jupytext
+import syllabus
 
 BOOK = Path(__file__).resolve().parent
 CHAPTERS = BOOK.parent / "chapters"
@@ -153,4 +155,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main() or syllabus.main())

@@ -111,7 +111,7 @@ def test_a_chapter_has_enough_exercises_of_every_kind(chapter):
 
 @by_name(CHAPTERS)
 def test_every_exercise_has_exactly_one_folded_solution(chapter):
-    assert [exercise.label for exercise in chapter.exercises if exercise.folds != [True]] == []
+    assert [exercise.label for exercise in chapter.exercises if exercise.folds != (True,)] == []
 
 
 @by_name(CHAPTERS)
@@ -229,7 +229,7 @@ def test_the_head_of_a_made_chapter_is_read():
     chapter = made()
     assert chapter[1:7] == (1, "A made chapter", ["count to two;", "say so in words."], "fingers", 30, 40)
     assert chapter.working == 10
-    assert (chapter.exercises[0].stubs, chapter.exercises[0].solutions) == ([3], [4])
+    assert (chapter.exercises[0].stubs, chapter.exercises[0].solutions) == ((3,), (4,))
 
 
 @pytest.mark.parametrize(
@@ -248,10 +248,10 @@ def test_a_chapter_that_cannot_be_read_is_refused_in_words(old, new, complaint):
 
 def test_solutions_that_are_open_missing_or_doubled_are_seen():
     fold = ":class: dropdown\n"
-    assert made(text=MADE.replace(fold, "")).exercises[0].folds == [False]
-    assert made(text=MADE.replace("solution-start} ex-count-two", "solution-start} ex-other")).exercises[0].folds == []
+    assert made(text=MADE.replace(fold, "")).exercises[0].folds == (False,)
+    assert made(text=MADE.replace("solution-start} ex-count-two", "solution-start} ex-other")).exercises[0].folds == ()
     again = "\n```{solution} ex-count-two\nYes.\n```\n"
-    assert made(text=MADE + again).exercises[0].folds == [True, False]
+    assert made(text=MADE + again).exercises[0].folds == (True, False)
 
 
 def test_a_cell_that_changes_what_another_made_is_needed():
