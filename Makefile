@@ -75,7 +75,7 @@ check-jb2: $(READY)-book
 	$(BIN)/python book/check_jb2.py
 
 lab: $(READY)-lab
-	$(BIN)/jupyter lab chapters
+	JUPYTER_CONFIG_PATH=book/_lab $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/chapters
 
 bench: $(READY)-test
 	$(BIN)/python -m mhc_np bench step
