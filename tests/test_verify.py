@@ -64,7 +64,8 @@ def test_nothing_kept_is_nothing_verified(tmp_path, monkeypatch, capsys):
     assert "no cells to run again" in capsys.readouterr().err
 
 
-def test_what_is_kept_says_that_two_cells_were_the_same():
+def test_what_is_kept_says_that_cells_of_two_seeds_were_the_same():
     rows = results.load(grid_command.VERIFIED, ("rows",))["rows"]
     assert len(rows) >= 2
     assert all(row["differ"] == [] for row in rows)
+    assert len({row["name"].split("seed-")[1] for row in rows}) >= 2
