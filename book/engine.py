@@ -106,6 +106,13 @@ def number_by_file(collector, env):
     return [name for name, numbers in env.toc_secnumbers.items() if numbers != before.get(name)]
 
 
+def rocket_where_a_twin_is(app, doctree):
+    """Let only chapters offer to open on Colab: pages of book/ run cells too, and have no ``.ipynb`` twin there."""
+    name = app.env.current_document.docname
+    if not app.env.doc2path(name).with_suffix(".ipynb").exists():
+        app.env.metadata[name].pop("kernelspec", None)
+
+
 def copy_mathjax(app, exception):
     """Copy MathJax beside the pages, so that reading the book needs no network."""
     if exception is not None or app.builder.format != "html":
@@ -131,6 +138,7 @@ def setup(app):
     TocTreeCollectorWithStyles.assign_section_numbers = number_by_file
     app.connect("builder-inited", drop_old_caches)
     app.connect("env-before-read-docs", execute_side_by_side)
+    app.connect("doctree-read", rocket_where_a_twin_is)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", pack_live_files)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

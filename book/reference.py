@@ -1,8 +1,8 @@
 """The reference: pages made from the docstrings, links between them and the chapters, and the glossary's form.
 
 A page of book/api/ asks in an HTML comment for the names of a package. In its place come the public names, module by
-module, each module under its own summary and with a link to its chapter. What a package offers (``__all__``) stands
-under the short name that it offers; the rest under its module's.
+module, each module under its own summary and with a link to its chapter. Where a package offers names (``__all__``),
+they stand under these short names, and nothing else does; where it offers a module, or nothing, all that is public.
 
 Below code that a chapter shows from the package (`mhc_np.lab.source.show`) stand links to what the reference says of
 it. Sphinx alone adds them, so that notebooks and Jupyter Book 2, which has no such pages, read the same sources.
@@ -42,10 +42,10 @@ def offered(package, module):
     for name, value in vars(module).items():
         own = inspect.isroutine(value) or inspect.isclass(value)
         if own and value.__module__ == module.__name__ and not name.startswith("_"):
-            if any(value is thing for thing in listed):
-                named[f"{package.__name__}.{name}"] = value
-            elif whole:
+            if whole:
                 named[f"{module.__name__}.{name}"] = value
+            elif any(value is thing for thing in listed):
+                named[f"{package.__name__}.{name}"] = value
     return named
 
 

@@ -40,3 +40,10 @@ def test_every_file_and_folder_of_the_tree_exists():
     for name in folders:
         assert (ROOT / name).is_dir() or (ROOT / "mhc_np" / name).is_dir(), name
     assert len(folders) >= 12
+
+
+def test_it_tells_the_story_of_the_introduction():
+    found = (ROOT / "book" / "intro.md").read_text(encoding="utf-8").split("## What was found")[1].split("\n## ")[0]
+    findings = re.findall(r"^\*\*(.+?)\.?\*\*", re.sub(r"(?<=\w)\n(?=\w)", " ", found), re.M)
+    assert len(findings) >= 7
+    assert [finding for finding in findings if f"**{finding}" not in README] == []

@@ -3,6 +3,7 @@
 Chapter: chapters/17_ledger.md      Tests: tests/test_ledger.py
 """
 
+from collections import Counter
 from typing import NamedTuple
 
 from mhc_np.lab import (
@@ -103,12 +104,12 @@ def report(made):
 
 
 def markdown(made):
-    """Return the README's table, in which a claim that waits for its runs is *open*."""
+    """Return the README's table, in which a claim that waits for its runs is *open*, and the count of its words."""
     lines = ["| | the article says | verdict | chapter |", "|---|---|---|---|"]
     for row in made:
         verdict = "open: runs missing" if row.waits else row.verdict
         lines.append(f"| {row.claim} | {row.says} | {verdict} | {int(row.chapter[:2])} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", f"In numbers: {tally(made)}."])
 
 
 def word(one):
@@ -118,6 +119,16 @@ def word(one):
     ('open', 'false')
     """
     return "open" if one.waits else one.verdict
+
+
+def tally(made):
+    """Count the verdicts in words.
+
+    >>> tally([Row("C1", "says", "04_training", "holds", {}, "words")])
+    '1 holds, 0 holds in part, 0 not seen here, 0 false, 0 open'
+    """
+    counts = Counter(map(word, made))
+    return ", ".join(f"{counts[name]} {name}" for name in (*verdicts.VERDICTS, "open"))
 
 
 def by_verdict(made):
