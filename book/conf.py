@@ -33,6 +33,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "numpydoc",
     "engine",
+    "figures",
     "reference",
 ]
 external_toc_path = "book/_toc.yml"
