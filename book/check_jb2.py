@@ -22,7 +22,6 @@ from pathlib import Path
 
 import jupytext
 import yaml
-from jupyter_cache import get_cache
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
@@ -63,6 +62,8 @@ def copy_to(folder):
 
 def kept_outputs(folder):
     """Return the outputs that the other build has kept: code of a page's cells -> outputs of each."""
+    from jupyter_cache import get_cache
+
     found = {}
     for path in folder.glob("*/global.db"):
         cache = get_cache(path.parent)
