@@ -2,6 +2,7 @@
 
 import pytest
 
+from mhc_np.lab import results
 from mhc_np.lab.cells import Cell
 from mhc_np.lab.grids import ARMS, DEPTHS, GRIDS, NORMS, RATES, seconds
 from mhc_np.models import num_params, transformer
@@ -48,3 +49,11 @@ def test_the_wider_plain_network_is_as_large_as_mhc_s():
     sizes = {num_params(transformer, cell.model_config()) for cell in GRIDS["equal-size"]()}
     mhc = num_params(transformer, Cell(arm="mhc").model_config())
     assert all(1 <= size / mhc < 1.05 for size in sizes)
+
+
+def test_what_is_kept_stays_small():
+    """All results of the book, and the main grid as large as it will be, are below 20 megabytes."""
+    kept = {path: path.stat().st_size for path in results.KEPT.rglob("*") if path.is_file()}
+    cells = [size for path, size in kept.items() if path.parent.name.startswith("grid-")]
+    planned = sum(len(grid()) for grid in GRIDS.values()) * max(cells)
+    assert sum(kept.values()) - sum(cells) + planned < 20e6

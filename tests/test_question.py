@@ -117,6 +117,23 @@ def test_a_run_that_breaks_off_has_lost():
     assert lead_lag.event_steps(result)["loss"] == 400
 
 
+def test_a_run_that_never_knew_has_nothing_to_lose():
+    result = run(gain_at=40, knows_at=10_000)
+    result["train"]["diverged_at"] = 400
+    assert lead_lag.event_steps(result) == {"gain": 40, "geometry": None, "calibration": None, "loss": None}
+    assert lead_lag.leads([result] * 20, "gain") == []
+
+
+def test_a_coin_that_comes_first_half_of_the_time_does_not_lead():
+    """Geometry that falls at random around the loss: no lead; shifted thirty steps ahead: a lead."""
+    rng = np.random.default_rng(0)
+    shifts = 10 * rng.integers(-5, 6, 20)
+    even = [run(geometry_at=250 + int(shift), loss_at=250) for shift in shifts]
+    assert not lead_lag.leading(even, "geometry")["leads"]
+    ahead = [run(geometry_at=250 - 60 + int(shift), loss_at=250) for shift in shifts]
+    assert lead_lag.leading(ahead, "geometry")["leads"]
+
+
 def test_leading_needs_runs_that_agree():
     many = [run(gain_at=200 + 10 * k, geometry_at=300, loss_at=280) for k in range(8)] * 2
     assert lead_lag.leads(many, "gain")[:3] == [80, 70, 60]

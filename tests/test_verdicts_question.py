@@ -1,5 +1,6 @@
 """The rules of C12, C13, C15, C16 and C17: each verdict is reached, and nothing passes while a cell is missing."""
 
+import numpy as np
 import pytest
 from made_cells import STEPS, grid
 
@@ -158,3 +159,58 @@ def test_gain_that_does_no_harm_refutes_c17(unlucky, verdict):
 
 def test_the_rules_load_what_is_there():
     assert set(verdicts_question.load()) == set(verdicts_question.GRIDS)
+
+
+def noisy(worse=1.0, shape=0.0, seed=0):
+    """A world of chance: every number varies from run to run, and only what is planted depends on the arm."""
+    rng = np.random.default_rng(seed)
+
+    def change(cell):
+        wide = cell.arm in WIDE
+        mae = 0.03 * np.exp(0.3 * rng.standard_normal()) * (worse if wide else 1.0)
+        pc1, spearman = 0.7 + 0.1 * rng.standard_normal(2) - (shape if wide else 0.0)
+        matched = {"attention": {"pc1_share": pc1, "spearman": spearman}, "kl_bits": 0.02}
+        matched["em_cosine"] = 0.9 + 0.01 * rng.standard_normal()
+        settled = {"value_drift": 300 * np.exp(0.1 * rng.standard_normal()), "map_drift": 300.0}
+        spikes = [100] if rng.random() < 0.2 else []
+        return {"mae": mae, "matched": matched, "settled": settled, "spikes": spikes}
+
+    return change
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_nothing_differs_nothing_is_found(seed):
+    found = results(noisy(seed=seed), noisy(seed=seed + 100))
+    verdicts = {claim: RULES[claim](found) for claim in RULES}
+    assert verdicts["C13"].verdict in ("not seen here", "false")
+    assert verdicts["C13"].words == "found: nothing"
+    assert verdicts["C12"].verdict == "false"  # neither arm's gain explodes in this world
+    assert verdicts["C17"].verdict == "not seen here"
+    assert verdicts["C16"].words == "found: as good as HC, safe"
+    assert verdicts["C16"].verdict == "holds in part"
+
+
+def test_where_hc_is_truly_worse_it_is_found_through_the_noise():
+    found = RULES["C13"](results(noisy(worse=3.0), noisy()))
+    assert found.verdict == "holds in part"
+    assert found.words == "found: calibration of hc, calibration of free"
+    assert found.numbers["hc"]["error"]["worse"] > 0.9
+
+
+def test_where_its_geometry_is_truly_flatter_that_is_found():
+    found = RULES["C13"](results(noisy(shape=0.4), noisy()))
+    assert found.words == "found: geometry of hc, geometry of free"
+    assert found.numbers["free"]["pc1"]["median_difference"] == pytest.approx(-0.4, abs=0.05)
+
+
+def test_a_world_in_which_hc_is_better_refutes_c13():
+    assert RULES["C13"](results(noisy(worse=1 / 3), noisy())).verdict == "false"
+
+
+@pytest.mark.parametrize("claim", RULES)
+def test_whole_seeds_that_are_missing_keep_a_claim_open(claim):
+    """However bad HC looks in the first two seeds, no verdict is given before the last."""
+    found = RULES[claim](results(explosive, drop=lambda cell: cell["seed"] >= 2))
+    assert found.waits
+    assert found.verdict == "not seen here"
+    assert RULES[claim](results(explosive)).waits is False

@@ -24,8 +24,8 @@ def event_steps(result):
     *gain*: the composite forward gain is outside [.1, 10]; at any time. The others count from the first look on at
     which the KL is .3 bits or less. *loss*: the KL is 1.5 times its least value so far, and .05 bits above.
     *calibration*: the same of the entropy error. *geometry*: the rank correlation of the posterior's entropy and the
-    last stream's first axis is .2 below its best so far. A run that breaks off has its loss event at the last look at
-    the latest.
+    last stream's first axis is .2 below its best so far. A run that breaks off, once it knew something, has its loss
+    event at the last look at the latest; one that never knew has none.
     """
     looks = {
         name: np.array([np.nan if v is None else v for v in curve], float) for name, curve in result["looks"].items()
