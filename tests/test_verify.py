@@ -58,10 +58,12 @@ def test_the_command_fails_where_something_differs(folder, monkeypatch, capsys):
     assert "1 of 1 cells differ" in capsys.readouterr().err
 
 
-def test_nothing_kept_is_nothing_verified(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("count", ["0", "-1", "1"])
+def test_nothing_to_verify_runs_nothing(tmp_path, monkeypatch, capsys, count):
     monkeypatch.setitem(grid_command.GRIDS, "tiny", lambda: CELLS)
-    assert main(["grid", "tiny", "--verify", "1", "--out", str(tmp_path)]) == 2
+    assert main(["grid", "tiny", "--verify", count, "--out", str(tmp_path)]) == 2
     assert "no cells to run again" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_kept_says_that_cells_of_two_seeds_were_the_same():

@@ -40,7 +40,7 @@ def run_grid(arguments):
     if arguments.dry_run:
         print(forecast(arguments.name, cells, folder, arguments.workers))
         return
-    if arguments.verify:
+    if arguments.verify is not None:
         folder = arguments.out or folder_of(arguments.name)
         verify_grid(arguments.name, cells, folder, arguments.verify, keep=arguments.keep)
         return
