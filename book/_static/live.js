@@ -153,6 +153,7 @@
     if (wasRun !== null && wasRun !== code) cells.slice(cells.indexOf(cell)).forEach((one) => (one.ran = null));
     cell.ran = ok ? code : null;
     if (!isShown && (!ok || isEdited(cell) || !cell.output.hidden)) present(cell).append(...target.childNodes);
+    if (typeof play === "object") play.start(); // a figure with knobs, drawn anew (figures/kit.js)
     return ok;
   }
 
