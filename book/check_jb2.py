@@ -100,7 +100,7 @@ def hand_over(outputs, folder):
 
 def build(folder):
     """Build the copy in ``folder``; return the exit code and all that was said."""
-    settings = {"JUPYTER_CONFIG_DIR": str(BOOK / "_jb2"), "PYTHONPATH": str(ROOT), "PATH": PATH}
+    settings = {"JUPYTER_CONFIG_DIR": str(folder / "book" / "_jb2"), "PYTHONPATH": str(ROOT), "PATH": PATH}
     finished = subprocess.run(
         [sys.executable, "-m", "jupyter", "book", "build", "--site", "--execute", "--strict"],
         cwd=folder,
