@@ -50,10 +50,18 @@ def figures():
     """Return one figure of each kind: kind -> Interactive."""
     batch, probs, exact = answers()
     pairs = batch.inputs[:, 0::2], batch.targets[:, 0::2]
-    words = {"label": "What there is to see."}
+    words, one = {"label": "What there is to see."}, unrolled()
+    frames = [
+        frame | {"coordinates": np.array(frame["coordinates"])[:, ::-1]}
+        for frame in one["drift"]["unrolling"]["frames"]
+    ]
+    turned = {"drift": one["drift"] | {"unrolling": one["drift"]["unrolling"] | {"frames": frames}}}
+    runs = {"one": one, "turned": turned}
     return {
         "sinkhorn": plots_interactive.mixings("a-sinkhorn", networks(), questions=(1, 2), **words),
         "posterior": plots_interactive.posterior("a-posterior", pairs, probs, exact, **words),
         "loop": plots_interactive.loop("a-loop", loop(), **words),
-        "manifold": plots_interactive.unrolling("a-manifold", {"one": unrolled()}, words={"one": "bijection"}, **words),
+        "manifold": plots_interactive.unrolling(
+            "a-manifold", runs, words={"one": "bijection", "turned": "turned"}, **words
+        ),
     }

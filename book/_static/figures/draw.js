@@ -42,7 +42,7 @@ const sketch = (() => {
       const [a, b] = [channel(CIVIDIS[low], k), channel(CIVIDIS[low + 1], k)];
       return Math.round(a + (at - low) * (b - a));
     });
-    return { fill: `rgb(${mixed.join(",")})`, ink: part > 0.5 ? "black" : "white" };
+    return { fill: `rgb(${mixed.join(",")})`, ink: part > 0.47 ? "black" : "white" };
   }
 
   /** Clip a polyline's points to text; what is not finite breaks the line. */

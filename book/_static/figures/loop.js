@@ -6,6 +6,7 @@ play.figure("loop", (box, data) => {
   const { labels, corners, keep, courses } = data;
   const [queries, sources] = [labels.length, courses.both.values[0].length];
   const letter = (query) => "abc"[labels[query]];
+  const NEUTRAL = "var(--play-neutral)", inkOn = (owner) => (owner > 0 ? "black" : "white"); // that reads on its colour
   const dot = (a, b) => a.reduce((total, x, k) => total + x * b[k], 0);
   const total = (list) => list.reduce((a, b) => a + b, 0);
 
@@ -32,6 +33,12 @@ play.figure("loop", (box, data) => {
   let reach = 1; // what the plane shows; it zooms out as the values move apart
   const x = (value) => 160 + (105 * value) / reach, y = (value) => 166 - (105 * value) / reach;
 
+  /** A label's letter on its colour. */
+  function label(parent, cx, cy, c) {
+    add(parent, "rect", { x: cx - 9, y: cy - 9, width: 18, height: 18, rx: 4, fill: COLOURS[c] });
+    add(parent, "text", { x: cx, y: cy + 4, "text-anchor": "middle", fill: inkOn(c), class: "play-title" }, "abc"[c]);
+  }
+
   function drawWeights(weights, push, follow) {
     tiles.replaceChildren();
     add(tiles, "text", { x: 4, y: 16, fill: INK, class: "play-title" }, "weights, and the push on each score");
@@ -39,8 +46,8 @@ play.figure("loop", (box, data) => {
     const [left, top, wide, high] = [58, 46, 52, 40];
     for (let j = 0; j < sources; j++) add(tiles, "text", { x: left + wide * (j + 0.5), y: 38, "text-anchor": "middle", fill: GREY }, String(j));
     weights.forEach((row, i) => {
-      add(tiles, "text", { x: 4, y: top + high * (i + 0.5) + 4, fill: COLOURS[labels[i]], class: "play-title" }, letter(i));
-      add(tiles, "text", { x: 18, y: top + high * (i + 0.5) + 4, fill: GREY }, `query ${i}`.replace("query ", "q"));
+      label(tiles, 14, top + high * (i + 0.5), labels[i]);
+      add(tiles, "text", { x: 29, y: top + high * (i + 0.5) + 4, fill: GREY }, `q${i}`);
       row.forEach((weight, j) => {
         const { fill, ink } = shade(weight);
         const [cx, cy] = [left + wide * (j + 0.5) - 1, top + high * (i + 0.5) - 1];
@@ -76,7 +83,7 @@ play.figure("loop", (box, data) => {
     }
     corners.forEach((corner, c) => {
       add(plane, "line", { x1: x(0), y1: y(0), x2: x(corner[0] * reach * 1.12), y2: y(corner[1] * reach * 1.12), stroke: FAINT, "stroke-width": 2 });
-      add(plane, "text", { x: x(corner[0] * reach * 1.25), y: y(corner[1] * reach * 1.25) + 4, "text-anchor": "middle", fill: COLOURS[c], class: "play-title" }, "abc"[c]);
+      label(plane, x(corner[0] * reach * 1.25), y(corner[1] * reach * 1.25), c);
     });
     const at = values.map((v) => [x(v[0]), y(v[1])]);
     const longest = Math.max(1e-9, ...found.pull.map((p) => Math.hypot(...p)));
@@ -97,8 +104,9 @@ play.figure("loop", (box, data) => {
     at.forEach((point, j) => {
       const owner = weights.reduce((best, row, i) => (row[j] > weights[best][j] ? i : best), 0);
       const claimed = weights[owner][j] > 0.5;
-      add(plane, "circle", { cx: point[0], cy: point[1], r: 9, fill: claimed ? COLOURS[labels[owner]] : "var(--play-neutral)" });
-      add(plane, "text", { x: point[0], y: point[1] + 4, "text-anchor": "middle", fill: "white", class: "play-title" }, String(j));
+      add(plane, "circle", { cx: point[0], cy: point[1], r: 9, fill: claimed ? COLOURS[labels[owner]] : NEUTRAL });
+      const ink = inkOn(claimed ? labels[owner] : 0);
+      add(plane, "text", { x: point[0], y: point[1] + 4, "text-anchor": "middle", fill: ink, class: "play-title" }, String(j));
     });
   }
 
@@ -116,7 +124,7 @@ play.figure("loop", (box, data) => {
     const heard = total(weights.map((row) => row[k]));
     const most = weights.reduce((best, row, i) => (row[k] > weights[best][k] ? i : best), 0);
     return loss + `Source ${k} is read with a total weight of <b data-value="heard">${heard.toFixed(3)}</b>, most by query ${most} (label ${letter(most)}), ` +
-      `and pulled by ${Math.hypot(...found.pull[k]).toFixed(3)}. Thin arrows: the share of each query, in the colour of its label.`;
+      `and pulled by <b data-value="pull">${Math.hypot(...found.pull[k]).toFixed(3)}</b>. Thin arrows: the share of each query, in the colour of its label.`;
   }
 
   const follow = { all: "everything" };
