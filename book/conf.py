@@ -33,6 +33,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "numpydoc",
     "engine",
+    "slide_parts",
     "figures",
     "reference",
 ]

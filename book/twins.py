@@ -86,7 +86,7 @@ def plain_markdown(text, equations):
     """Rewrite the MyST syntax of one text cell; ``equations`` maps labels to numbers."""
 
     def prose(part):
-        part = re.sub(r"^\([^)\s]+\)=[ \t]*\n", "", part, flags=re.M)
+        part = re.sub(r"^\([^)\s]+\)=[ \t]*\n|^% .*\n?", "", part, flags=re.M)
         part = EQUATION.sub(lambda m: f"$${m['tex'].rstrip()} \\tag{{{equations[m['label']]}}}\n$$", part)
         return ROLE.sub(lambda m: plain_role(m, equations), part)
 
