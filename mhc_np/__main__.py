@@ -1,4 +1,4 @@
-"""``python -m mhc_np``: list, run, show, check, bench, grid, ledger.
+"""``python -m mhc_np``: list, run, show, check, bench, grid, ledger, kept.
 
 One BLAS thread, unless the environment says otherwise: several threads stall each other as soon as another job wants a
 core, and a sum's rounding would depend on their number. It must be said before NumPy is imported.

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from mhc_np.lab import em_command, geometry_command, golden, ledger, results
+from mhc_np.lab import em_command, geometry_command, golden, inventory, ledger, results
 from mhc_np.lab.cases import CASES
 from mhc_np.lab.em_runs import EM_RUNS
 from mhc_np.lab.experiment import UsageError, carry_out
@@ -82,6 +82,9 @@ def _parser():
     judge = command("ledger", ledger.command, "judge every claim of the book by its rule, from the saved results")
     judge.add_argument("--json", type=Path, metavar="FILE", help="write verdicts, words and numbers to a file")
     judge.add_argument("--readme", action="store_true", help="put the table into README.md")
+    kept = command("kept", inventory.command, "list what the book keeps, each with its command; or make one run again")
+    kept.add_argument("name", nargs="?", help="a named run: train it again, aside, and compare to the last bit kept")
+    kept.add_argument("--seed", type=int, default=0)
     return parser
 
 
