@@ -138,3 +138,13 @@ def test_without_a_network_the_page_says_so_and_can_be_asked_again(page):
     page.reachable = True
     cell.run.click()
     cell.ends("^Done")
+
+    below = Cell(page, 2)
+    cell.add("1 / 0")
+    cell.ends("^Stopped by an error")
+    below.run.click()
+    below.ends("^cell 1 above stopped with an error")
+    assert below.status.locator("a").get_attribute("href") == f"#{cell.whole.get_attribute('id')}"
+    cell.whole.locator(".live-undo").click()
+    below.run.click()
+    below.ends("^Done")

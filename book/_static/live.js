@@ -41,15 +41,17 @@
   const make = (tag, className, rest) => Object.assign(document.createElement(tag), { className, ...rest });
   const plainLines = (pre) => (pre.querySelectorAll("br").forEach((line) => line.replaceWith("\n")), pre); // typed ones
   const codeOf = (cell) => plainLines(cell.pre.cloneNode(true)).textContent.trimEnd();
-  const isEdited = (cell) => cell.text !== null && codeOf(cell) !== cell.text;
+  const isEdited = (cell) => codeOf(cell) !== cell.text;
   const cells = [...document.querySelectorAll(".bd-article .cell .cell_input")].map(equip);
   let worker = null, answer = null, queue = Promise.resolve(), round = 0;
 
   function equip(input, position) {
-    const cell = { pre: input.querySelector("pre"), name: `cell ${position + 1}`, ran: null, text: null };
+    const cell = { pre: input.querySelector("pre"), name: `cell ${position + 1}`, ran: null };
+    const whole = input.closest(".cell");
     const button = (name, text, title) => (cell[name] = make("button", `live-${name}`, { type: "button", textContent: text, title }));
     cell.html = cell.pre.innerHTML;
-    const whole = input.closest(".cell");
+    cell.text = codeOf(cell);
+    cell.place = whole.id ||= `live-cell-${position + 1}`;
     cell.book = whole.querySelectorAll(":scope > .cell_output");
     cell.bar = make("div", "live-bar");
     cell.status = make("span", "live-status", { role: "status" });
@@ -76,7 +78,6 @@
 
   function allowEditing() {
     for (const cell of cells) {
-      cell.text = codeOf(cell);
       cell.pre.setAttribute("contenteditable", "plaintext-only");
       if (!cell.pre.isContentEditable) cell.pre.setAttribute("contenteditable", "true"); // an older browser
       const about = { role: "textbox", "aria-multiline": true, "aria-label": `Code of ${cell.name}`, spellcheck: false, autocapitalize: "off" };
@@ -102,7 +103,8 @@
   function enqueue(cell) {
     const mine = round;
     cell.status.textContent = answer ? "Waiting for another cell" : "";
-    queue = queue.then(() => mine === round && runUpTo(cell)).catch((error) => mine === round && end(error.message, cell));
+    const go = () => (mine === round ? runUpTo(cell) : (cell.status.textContent = ""));
+    queue = queue.then(go).catch((error) => mine === round && end(error.message, cell));
   }
 
   async function runUpTo(cell) {
@@ -119,8 +121,8 @@
       for (const one of stale < 0 ? [cell] : upTo.slice(stale)) {
         cell.status.textContent = one === cell ? "Running" : `Running ${one.name} first, of ${cells.indexOf(cell)} above`;
         if (!(await runOne(one, one === cell))) {
-          cell.status.textContent = one === cell ? "Stopped by an error" : `${one.name}, above, stopped with an error`;
-          if (one !== cell) one.status.textContent = "Stopped by an error";
+          one.status.textContent = "Stopped by an error";
+          if (one !== cell) cell.status.replaceChildren(make("a", "", { href: `#${one.place}`, textContent: one.name }), " above stopped with an error");
           return;
         }
       }
