@@ -81,7 +81,11 @@ html_theme_options = {
     "use_repository_button": True,
     "use_issues_button": True,
     "use_download_button": True,
-    "launch_buttons": {"colab_url": "https://colab.research.google.com"},
+    "launch_buttons": {
+        "colab_url": "https://colab.research.google.com",
+        "binderhub_url": "https://mybinder.org",  # builds environment.yml
+        "notebook_interface": "jupyterlab",
+    },
     "navbar_persistent": [],  # else the theme shows a second search field
     "show_toc_level": 2,
     "home_page_in_toc": True,
