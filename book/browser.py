@@ -29,7 +29,7 @@ READY = "async () => { await window.MathJax?.startup?.promise; await document.fo
 # What is folded is read too: solutions, hidden cells, and the rest.
 UNFOLD = """() => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
-  for (const fold of document.querySelectorAll(".toggle-hidden")) fold.classList.remove("toggle-hidden");
+  for (const button of document.querySelectorAll(".toggle-button-hidden")) button.click();
 }"""
 
 

@@ -14,16 +14,15 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.util import find_spec
 from pathlib import Path
 
+import freshness
 import live
 from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx_external_toc.collectors import TocTreeCollectorWithStyles
 
-ROOT = Path(__file__).resolve().parent.parent
 AT_A_TIME = 2
 number_by_place = TocTreeCollector.assign_section_numbers
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-CELLS_READ = ("mhc_np/**/*.*", "chapters/results/**/*.*", "pyproject.toml")
 
 # Of MathJax's 24 MB: the component that pages load, its fonts, and what TeX may ask for later.
 MATHJAX_FILES = ("tex-chtml.js", "input/tex/extensions/**/*.js", "output/chtml/fonts/**/*.woff")
@@ -31,11 +30,7 @@ MATHJAX_FILES = ("tex-chtml.js", "input/tex/extensions/**/*.js", "output/chtml/f
 
 def code_digest():
     """Name the state of everything but the text that decides what a cell prints."""
-    digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
-    for pattern in CELLS_READ:
-        for path in sorted(ROOT.glob(pattern)):
-            if path.is_file() and path.suffix != ".pyc":
-                digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    digest = hashlib.sha256(repr(sys.version_info[:2]).encode() + freshness.digest(freshness.CELLS_READ).encode())
     return digest.hexdigest()[:16]
 
 
@@ -133,10 +128,23 @@ def pack_live_files(app, exception):
         live.write(Path(app.outdir) / "_static")
 
 
+def note_sources(app):
+    """Before the pages are read, note what they are read from, so that a stale build can be told from a fresh one."""
+    html, made_from = Path(app.outdir), freshness.digest(freshness.SOURCES)
+    (html / freshness.STAMP).unlink(missing_ok=True)
+
+    def write(app, exception):
+        if exception is None and app.builder.format == "html":
+            (html / freshness.STAMP).write_text(made_from, encoding="utf-8")
+
+    app.connect("build-finished", write)
+
+
 def setup(app):
     """Connect the hooks; called by Sphinx."""
     TocTreeCollectorWithStyles.assign_section_numbers = number_by_file
     app.connect("builder-inited", drop_old_caches)
+    app.connect("builder-inited", note_sources)
     app.connect("env-before-read-docs", execute_side_by_side)
     app.connect("doctree-read", rocket_where_a_twin_is)
     app.connect("build-finished", copy_mathjax)

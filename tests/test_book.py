@@ -1,12 +1,11 @@
 """The book's frame: contents, twins, and that a broken page cannot be built.
 
-What needs Sphinx, a finished build or a browser is skipped, with the reason, where that is missing.
+What needs Sphinx or a build of the present sources is skipped, with the reason, where that is missing.
 """
 
 import importlib.util
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,17 +20,17 @@ sys.path.insert(0, str(BOOK))
 
 import check_html  # noqa: E402
 import check_jb2  # noqa: E402
+import freshness  # noqa: E402
 import twins  # noqa: E402
 
 from mhc_np.lab import ledger  # noqa: E402
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 needs_sphinx = pytest.mark.skipif(
     importlib.util.find_spec("myst_nb") is None, reason="the book's tools are missing: make book"
 )
-needs_build = pytest.mark.skipif(not (HTML / "index.html").exists(), reason="no built book: make book")
+needs_build = pytest.mark.skipif(bool(freshness.missing(HTML)), reason=str(freshness.missing(HTML)))
 
 
 def contents():
@@ -345,16 +344,12 @@ def test_a_chapter_has_the_number_of_its_file(path):
     assert f'<h1><span class="section-number">{int(path.stem[:2])}. </span>' in page
 
 
-@needs_build
-@pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: formulas are not looked at")
-@pytest.mark.parametrize("page", contents())
-def test_no_formula_is_broken(page, tmp_path):
-    quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    quiet += ["--disable-gpu", "--disable-quic", "--no-first-run", "--no-sandbox"]
-    command = [CHROMIUM, "--headless", *quiet, f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000"]
-    address = (HTML / f"{page}.html").as_uri()
-    seen = subprocess.run([*command, "--dump-dom", address], capture_output=True, text=True, timeout=120).stdout
-    assert "</html>" in seen
-    assert "<mjx-merror" not in seen
-    assert 'class="math' not in seen or "<mjx-container" in seen
+def test_a_stale_build_is_told_from_a_fresh_one(tmp_path):
+    html, source = tmp_path / "html", tmp_path / "page.md"
+    html.mkdir()
+    source.write_text("one")
+    assert "no built book" in freshness.missing(html, ["*.md"], tmp_path)
+    (html / freshness.STAMP).write_text(freshness.digest(["*.md"], tmp_path))
+    assert freshness.missing(html, ["*.md"], tmp_path) is None
+    source.write_text("two")
+    assert "older than its sources" in freshness.missing(html, ["*.md"], tmp_path)

@@ -104,7 +104,7 @@ def pins(requirements):
 def test_environment_has_the_versions_of_pyproject():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    wanted = pins(project["dependencies"] + extras["test"] + extras["book"] + extras["lab"])
+    wanted = pins(project["dependencies"] + extras["test"] + extras["book"] + extras["lab"] + extras["browser"])
     conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
     from_pip = next(entry["pip"] for entry in conda if isinstance(entry, dict))
     plain = {entry for entry in conda if isinstance(entry, str)} - {"pip"}
