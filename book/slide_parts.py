@@ -9,7 +9,8 @@ from docutils import nodes
 LEFT_OUT = ("Symbols", "Exercises", "Sources", "Claims of this chapter")
 SENTENCES, SHORT = 3, 60  # paragraphs a section that are quoted, by openings of at least so many letters
 LINES, WIDE = 11, 64  # that fit on a slide, and letters in one; the browser makes smaller what is too long after all
-A_SENTENCE = re.compile(r"(?!Proof)[A-Z“‘$\\\d].*[.!?]\W*", re.S)
+LEANING = "Proof|This |These |It |They |Look |Here "  # openings that say nothing without what stands before them
+A_SENTENCE = re.compile(rf"(?!{LEANING})[A-Z“‘$\\\d].*[.!?]\W*", re.S)
 SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z“‘\[(])")
 NOT_SHOWN = "a.headerlink, .toggle, button, script, noscript, details > summary"
 

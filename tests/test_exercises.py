@@ -110,6 +110,15 @@ def test_a_chapter_has_enough_exercises_of_every_kind(chapter):
 
 
 @by_name(CHAPTERS)
+def test_the_head_of_a_chapter_says_how_long_its_exercises_take(chapter):
+    head = " ".join((course.CHAPTERS / f"{chapter.name}.md").read_text(encoding="utf-8").split("\n## ")[0].split())
+    said = re.search(r"to read, (an hour and a half|two hours|two and a half hours) for the exercises", head)
+    assert said, "want '..., two hours for the exercises' after the time to read"
+    minutes = {"an hour and a half": 90, "two hours": 120, "two and a half hours": 150}[said[1]]
+    assert abs(minutes - chapter.working) <= 20, f"the exercises' own headers add up to {chapter.working} minutes"
+
+
+@by_name(CHAPTERS)
 def test_every_exercise_has_exactly_one_folded_solution(chapter):
     assert [exercise.label for exercise in chapter.exercises if exercise.folds != (True,)] == []
 
