@@ -22,8 +22,8 @@ class Table:
     | arm | KL |
     |---|---|
     | **mhc** | < .1 |
-    >>> Table("| arm |\n|---|\n| **mhc** |")._repr_html_()
-    '<table><thead><tr><th>arm</th></tr></thead><tbody><tr><td><strong>mhc</strong></td></tr></tbody></table>'
+    >>> Table("| a |\n|---|\n| **b** |")._repr_html_()
+    '<table class="table"><thead><tr><th>a</th></tr></thead><tbody><tr><td><strong>b</strong></td></tr></tbody></table>'
     """
 
     def __init__(self, text):
@@ -38,7 +38,7 @@ class Table:
             return f"<p>{_inline(self.text)}</p>"
         head, _, *body = [line.strip().strip("|").split("|") for line in self.text.splitlines()]
         rows = "".join(_row(cells, "td") for cells in body)
-        return f"<table><thead>{_row(head, 'th')}</thead><tbody>{rows}</tbody></table>"
+        return f'<table class="table"><thead>{_row(head, "th")}</thead><tbody>{rows}</tbody></table>'
 
 
 def _row(cells, tag):
