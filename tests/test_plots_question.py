@@ -10,7 +10,6 @@ from mhc_np.lab import grid_command, plots, plots_question
 from mhc_np.lab import question as q
 from mhc_np.lab.cells import Cell
 from mhc_np.lab.cli import main
-from mhc_np.lab.experiment import UsageError
 
 
 def test_a_dot_a_seed_a_line_through_medians_a_cross_for_what_broke():
@@ -52,12 +51,24 @@ def test_the_command_draws_when_the_grid_is_done(tmp_path, monkeypatch, capsys):
     }
     monkeypatch.setitem(grid_command.GRIDS, "tiny", lambda: [Cell(rate=rate, **tiny) for rate in (3e-3, 1e-2)])
     monkeypatch.setattr(grid_command.executors, "processes", lambda workers: lambda: ThreadPoolExecutor(1))
-    path = tmp_path / "headline.svg"
+    path = tmp_path / "figures" / "headline.svg"
     assert main(["grid", "tiny", "--out", str(tmp_path / "cells"), "--figure", str(path)]) == 0
     assert f"drawn: {path}" in capsys.readouterr().out
     assert "<svg" in path.read_text()
-    with pytest.raises(UsageError, match="--figure draws grids of bijection elimination"):
-        grid_command.draw([], path)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "told"),
+    [
+        ("khop-depth", "x.svg", "--figure draws grids of bijection elimination; leave it out"),
+        ("bijection", "x.doc", "--figure: want a file that ends in .svg, .pdf, .png, got"),
+        ("bijection", "x", "--figure: want a file that ends in"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_cells_are_run(name, file, told, tmp_path, capsys):
+    assert main(["grid", name, "--out", str(tmp_path), "--figure", str(tmp_path / file)]) == 2
+    assert told in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_shapes_are_those_at_matched_kl():

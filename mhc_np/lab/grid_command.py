@@ -11,6 +11,7 @@ from mhc_np.lab.experiment import UsageError
 from mhc_np.lab.forecast import estimator, forecast, spent_on
 from mhc_np.lab.grids import GRIDS
 
+FIGURES = (".svg", ".pdf", ".png")
 VERIFIED = results.KEPT / "grid-verified.json"
 
 
@@ -36,6 +37,8 @@ def load(name, folder=None):
 def run_grid(arguments):
     """Carry out the command."""
     cells = find(arguments.name)
+    if arguments.figure:  # before the cells are run, not hours later
+        check_figure(cells, arguments.figure)
     folder = arguments.out or (folder_of(arguments.name) if arguments.keep else results.OWN / f"grid-{arguments.name}")
     if arguments.dry_run:
         print(forecast(arguments.name, cells, folder, arguments.workers))
@@ -60,13 +63,20 @@ def run_grid(arguments):
         draw(load(arguments.name, folder), arguments.figure)
 
 
+def check_figure(cells, path):
+    """Refuse what cannot be drawn: other tasks than bijection elimination, unknown kinds of file."""
+    if any(cell.task != "bijection" for cell in cells):
+        raise UsageError("--figure draws grids of bijection elimination; leave it out")
+    if path.suffix not in FIGURES:
+        raise UsageError(f"--figure: want a file that ends in {', '.join(FIGURES)}, got {path}")
+
+
 def draw(cells, path):
     """Draw the headline of a bijection grid into a file: gain and error against the rate, at its commonest depth."""
     from mhc_np.lab import plots_question
 
-    if not cells or any(result["cell"]["task"] != "bijection" for result in cells):
-        raise UsageError("--figure draws grids of bijection elimination, with cells in them")
     depth = Counter(result["cell"]["depth"] for result in cells).most_common(1)[0][0]
+    path.parent.mkdir(parents=True, exist_ok=True)
     plots_question.headline(cells, depth=depth).savefig(path)
     print(f"drawn: {path}")
 
