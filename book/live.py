@@ -11,6 +11,7 @@ import base64
 import io
 import zipfile
 from importlib.metadata import distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 BOOK = Path(__file__).resolve().parent
@@ -27,11 +28,12 @@ def files():
         for path in sorted(ROOT.glob(pattern)):
             yield path.relative_to(ROOT).as_posix(), path
     for package in PURE:
-        for file in sorted(distribution(package).files, key=str):
-            path = Path(file.locate())
-            wanted = file.suffix == ".py" or "dist-info/METADATA" in str(file) or "licenses" in file.parts
-            if wanted and path.is_file():
-                yield file.as_posix(), path
+        folder = Path(find_spec(package).origin).parent
+        for path in sorted(folder.rglob("*.py")):
+            yield path.relative_to(folder.parent).as_posix(), path
+        for file in sorted(distribution(package).files or (), key=str):  # its version and its licence
+            if "dist-info/METADATA" in str(file) or "licenses" in file.parts:
+                yield file.as_posix(), Path(file.locate())
 
 
 def archive():
