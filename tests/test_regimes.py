@@ -58,3 +58,14 @@ def test_a_planted_world_is_surveyed_and_drawn_up():
     assert len(lines) == 8
     assert lines[5] == "| 6 layers, bare | alike, ×1 | alike, ×1 | alike, ×1 | higher, ×10 |"
     assert "–" in regimes.table(q.index([]), "hc", "mhc")
+
+
+def test_pairs_are_of_one_setting_and_one_seed():
+    def at(share):
+        return {"matched": None if share is None else {"attention": {"pc1_share": share}}}
+
+    results = [made(Cell(arm="hc", seed=seed), **at(share)) for seed, share in enumerate((0.5, 0.6, None, 0.9))]
+    results += [made(Cell(arm="mhc", seed=seed), **at(share)) for seed, share in enumerate((0.8, 0.7, 0.1))]
+    results += [made(Cell(arm="mhc", seed=3, rate=4e-2), **at(0.1))]
+    found = regimes.pairs_at_matched(q.index(results), "hc", "mhc", "attention", "pc1_share")
+    np.testing.assert_allclose(found, [-0.3, -0.1])

@@ -85,6 +85,27 @@ def where(settings, word):
     return ", and ".join(told) or "nowhere"
 
 
+def pairs_at_matched(found, one, other, *path):
+    """Return the one's number less the other's at the matched KL, for each setting and seed in which both came there.
+
+    Parameters
+    ----------
+    found : dict
+        As from `mhc_np.lab.question.index`.
+    one, other : str
+    *path : str
+        Which number of ``matched``.
+    """
+    differences = []
+    for stratum in q.strata(found, (one, other)):
+        sides = [{r["cell"]["seed"]: q.at_matched(r, *path) for r in found[(arm, *stratum)]} for arm in (one, other)]
+        for seed in sorted(sides[0].keys() & sides[1].keys()):
+            a, b = (side[seed] for side in sides)
+            if a is not None and b is not None:
+                differences.append(a - b)
+    return differences
+
+
 def table(found, one, other):
     """Return a table of one comparison: a row a norm and depth, a column a rate."""
     there = survey(found, one, other)
