@@ -90,11 +90,11 @@ def from_book(text):
 
 def timing(chapters):
     """Return the table of chapters: needs, minutes to read, exercises, seconds to run."""
-    lines = ["| chapter | needs | to read | exercises | all of them | a class's choice | runs in |", "|" + "---|" * 7]
+    lines = ["| chapter | needs | to read (min) | exercises | all of them (min) | a class's choice (min) | runs in (s) |", "|" + "---|" * 7]
     for c in chapters:
         chosen = sum(e.minutes for e in core(c))
-        row = f"{link(c)} {c.title} | {from_book(c.needs)} | {c.reading} min | {len(c.exercises)} | {c.working} min"
-        lines.append(f"| {row} | {chosen} min | < {c.seconds} s |")
+        row = f"{link(c)} {c.title} | {from_book(c.needs)} | {c.reading} | {len(c.exercises)} | {c.working}"
+        lines.append(f"| {row} | {chosen} | < {c.seconds} |")
     reading, working = (sum(getattr(c, name) for c in chapters) for name in ("reading", "working"))
     chosen = sum(e.minutes for c in chapters for e in core(c))
     count = sum(len(c.exercises) for c in chapters)
