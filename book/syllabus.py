@@ -90,7 +90,8 @@ def from_book(text):
 
 def timing(chapters):
     """Return the table of chapters: needs, minutes to read, exercises, seconds to run."""
-    lines = ["| chapter | needs | to read (min) | exercises | all of them (min) | a class's choice (min) | runs in (s) |", "|" + "---|" * 7]
+    heads = "chapter", "needs", "to read (min)", "exercises", "all of them (min)", "a class's choice (min)", "runs in (s)"
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for c in chapters:
         chosen = sum(e.minutes for e in core(c))
         row = f"{link(c)} {c.title} | {from_book(c.needs)} | {c.reading} | {len(c.exercises)} | {c.working}"
