@@ -90,7 +90,7 @@ def from_book(text):
 
 def timing(chapters):
     """Return the table of chapters: needs, minutes to read, exercises, seconds to run."""
-    heads = "chapter", "needs", "to read (min)", "exercises", "all of them (min)", "a class's choice (min)", "runs in (s)"
+    heads = "chapter", "needs", "to read (min)", "exercises", "all of them (min)", "the class's (min)", "runs in (s)"
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for c in chapters:
         chosen = sum(e.minutes for e in core(c))
