@@ -12,7 +12,7 @@ LINES, WIDE = 11, 64  # that fit on a slide, and letters in one; the browser mak
 LEANING = "Proof|This |These |It |They |Look |Here "  # openings that say nothing without what stands before them
 A_SENTENCE = re.compile(rf"(?!{LEANING})[A-Z“‘$\\\d].*[.!?]\W*", re.S)
 SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z“‘\[(])")
-NOT_SHOWN = "a.headerlink, .toggle, button, script, noscript, details > summary"
+NOT_SHOWN = "a.headerlink, .toggle, .play-note, button, script, noscript, details > summary"
 
 
 def clean(part, images):

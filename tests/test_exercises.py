@@ -36,11 +36,24 @@ def by_name(items):
 # Which earlier cells a cell needs
 
 
+INNER = ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
 def names(source):
     """Names that a cell binds, and those that it uses, also inside of its functions."""
+    binds, uses, nodes = set(), set(), [ast.parse(source)]
+    while nodes:  # what is bound inside of a function or a comprehension stays there
+        node = nodes.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            binds.add(node.id)
+        elif isinstance(node, ast.alias):
+            binds.add(node.asname or node.name.split(".")[0])
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            binds.add(node.name)
+        if not isinstance(node, INNER):
+            nodes += ast.iter_child_nodes(node)
     top = symtable.symtable(source, "cell", "exec")
-    binds = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
-    uses, tables = set(), [top]
+    tables = [top]
     while tables:
         table = tables.pop()
         tables += table.get_children()
@@ -267,3 +280,11 @@ def test_a_cell_that_changes_what_another_made_is_needed():
     cells = ["a = {}", "b = 1", "a['x'] = 2", "def f(n):\n    b = n\n    return a[b]", "b = 3", "f('x')"]
     assert needed(cells, [5]) == [0, 2, 3, 5]
     assert needed(cells, [3]) == [0, 2, 3]
+
+
+def test_a_name_inside_of_a_function_or_a_comprehension_is_its_own():
+    function = "def f(x):\n    z = x\n    return z"
+    cells = ["x = 1", "y = [x for x in range(3)]", function, "import numpy as np", "x + np.pi"]
+    assert names(cells[1])[0] == {"y"}
+    assert names(cells[2]) == ({"f"}, set())
+    assert needed(cells, [4]) == [0, 3, 4]
