@@ -117,9 +117,10 @@ def main():
     if shutil.which("node", path=PATH) is None:
         sys.exit("check_jb2: Jupyter Book 2 runs on Node.js 20 or later, which is not installed here: make check-jb2")
     with tempfile.TemporaryDirectory() as folder:
-        copy_to(Path(folder))
-        hand_over(kept_outputs(BOOK / "_build" / "cache"), Path(folder))
-        code, said = build(folder)
+        copy = Path(folder)
+        copy_to(copy)
+        hand_over(kept_outputs(BOOK / "_build" / "cache"), copy)
+        code, said = build(copy)
     print(said)
     print(f"Jupyter Book 2 ran {len(RAN.findall(said))} pages and took the outputs of the others from make book.")
     return bool(code or COMPLAINTS.search(said))
