@@ -72,7 +72,8 @@ book: $(READY)-book
 # chapter: in the page, on Colab, on Binder, in JupyterLab.
 check-book: book node $(READY)-test $(READY)-lab $(READY)-browser
 	CHECK_BOOK=1 $(BIN)/python -m pytest tests/test_book.py tests/test_reader.py tests/test_pdf.py tests/test_slides.py \
-	  tests/test_live_page.py tests/test_colab.py tests/test_binder.py tests/test_lab_settings.py tests/test_links.py
+	  tests/test_live_page.py tests/test_colab.py tests/test_binder.py tests/test_lab_settings.py tests/test_links.py \
+	  tests/test_figures_in_browser.py
 
 # The same sources with Jupyter Book 2; the theme is a local stub. Cells that `make book` has run are not run again.
 check-jb2: $(READY)-book node
