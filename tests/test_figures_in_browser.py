@@ -355,6 +355,18 @@ def test_a_figure_that_cannot_be_drawn_leaves_its_still(chromium, site):
     page.close()
 
 
+def test_a_figure_that_fails_says_so_and_leaves_the_others_alone(chromium, site):
+    page, heard = chromium.new_page(), []
+    page.on("console", lambda message: heard.append(message.text))
+    broken = 'play.figure("sinkhorn", () => { throw new Error("no numbers") });'
+    page.route("**/sinkhorn.js", lambda route: route.fulfill(body=broken, content_type="text/javascript"))
+    page.goto(f"{site}/light.html")
+    assert heard == ["a-sinkhorn: Error: no numbers"]
+    assert page.locator("#a-sinkhorn .play-still").is_visible()
+    assert page.locator("#a-manifold .play-live").is_visible()
+    page.close()
+
+
 # The finished book
 
 

@@ -27,9 +27,13 @@ const play = (() => {
     for (const whole of document.querySelectorAll(".play[data-figure]")) {
       const make = makers[whole.dataset.figure];
       if (!make || whole.classList.contains("is-live")) continue;
-      const data = JSON.parse(whole.querySelector('script[type="application/json"]').textContent);
       const box = element("div", { class: "play-live" });
-      make(box, data);
+      try {
+        make(box, JSON.parse(whole.querySelector('script[type="application/json"]').textContent));
+      } catch (error) {
+        console.error(`${whole.id}: ${error}`); // the others are drawn all the same
+        continue;
+      }
       whole.prepend(box);
       whole.classList.add("is-live"); // from here on the style hides the still
     }
