@@ -29,15 +29,15 @@ FAULTS = """() => {
   return found;
 }"""
 # Formulas that scroll although ``reader.js`` has made them as small as one can read.
-WIDE = """() => [...document.querySelectorAll("div.math")]
+WIDE = """() => [...document.querySelectorAll("div.math > mjx-container")]
   .filter(box => box.scrollWidth > box.clientWidth + 1).map(box =>
-  `formula at #${box.closest("[id]")?.id} is ${box.scrollWidth} px wide where ${box.clientWidth} are: break it`)"""
+  `formula in #${box.closest("[id]")?.id} is ${box.scrollWidth} px wide where ${box.clientWidth} are: break it`)"""
 OVERFLOW = """() => {
   const root = document.scrollingElement, wide = root.clientWidth;
   if (root.scrollWidth <= wide) return [];
-  const all = [...document.body.querySelectorAll("*")];
+  const all = [...document.querySelectorAll("main *")].filter(node => node.checkVisibility());
   const outside = all.filter(node => node.getBoundingClientRect().right > wide + 1);
-  const names = outside.slice(-3).map(node => `${node.tagName.toLowerCase()}.${node.className}`);
+  const names = outside.slice(0, 5).map(node => `${node.tagName.toLowerCase()}.${node.className}`);
   return [`${root.scrollWidth} px wide in a window of ${wide}: ${names.join(", ")}`];
 }"""
 # Axe takes milliseconds an element, and a chapter has ten thousand, most of them letters of formulas and words of

@@ -128,6 +128,12 @@ def pack_live_files(app, exception):
         live.write(Path(app.outdir) / "_static")
 
 
+def mend_citations(app, pagename, templatename, context, doctree):
+    """Call the works cited no list to a screen reader: its entries have a role that a list may not hold."""
+    if "body" in context:
+        context["body"] = context["body"].replace('<div role="list" class="citation', '<div class="citation')
+
+
 def note_sources(app):
     """Before the pages are read, note what they are read from, so that a stale build can be told from a fresh one."""
     html, made_from = Path(app.outdir), freshness.digest(freshness.SOURCES)
@@ -145,6 +151,7 @@ def setup(app):
     TocTreeCollectorWithStyles.assign_section_numbers = number_by_file
     app.connect("builder-inited", drop_old_caches)
     app.connect("builder-inited", note_sources)
+    app.connect("html-page-context", mend_citations)
     app.connect("env-before-read-docs", execute_side_by_side)
     app.connect("doctree-read", rocket_where_a_twin_is)
     app.connect("build-finished", copy_mathjax)

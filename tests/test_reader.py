@@ -83,7 +83,8 @@ def test_a_good_page_passes(look):
         ({"body": '<script>fetch("https://count.example/").catch(() => 0)</script>'}, "asks https://count.example/"),
         ({"body": '<script src="gone.js"></script>'}, "404: "),
         ({"body": '<mjx-merror data-mjx-error="Undefined control sequence">x</mjx-merror>'}, "Undefined control"),
-        ({"body": '<div class="math" style="overflow: auto"><p style="width: 700px">a = b</p></div>'}, "break it"),
+        ({"body": '<div class="math"><mjx-container style="display: block; overflow: auto" tabindex="0">'
+          + '<p style="width: 700px">a = b</p></mjx-container></div>'}, "break it"),
         ({"body": '<img src="dot.svg">'}, "says nothing"),
         ({"body": '<img src="dot.svg" alt="A figure">'}, "says nothing"),
         ({"body": '<p style="color: #999">faint</p>'}, "desktop, light: color-contrast"),

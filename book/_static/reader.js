@@ -3,14 +3,14 @@
    then lets the keyboard reach what scrolls, if it is told so by a "resize". */
 
 (() => {
-  const SMALLEST = 0.7;
+  const SMALLEST = 0.66;
 
   function fit() {
-    const boxes = [...document.querySelectorAll("div.math")];
-    for (const box of boxes) box.style.fontSize = "";
-    const ratios = boxes.map(box => box.clientWidth / box.scrollWidth);
-    boxes.forEach((box, at) => {
-      if (ratios[at] < 1) box.style.fontSize = `${Math.max(SMALLEST, 0.99 * ratios[at])}em`;
+    const formulas = [...document.querySelectorAll("div.math > mjx-container")];
+    for (const formula of formulas) formula.parentElement.style.fontSize = "";
+    const ratios = formulas.map(formula => formula.clientWidth / formula.scrollWidth);
+    formulas.forEach((formula, at) => {
+      if (ratios[at] < 1) formula.parentElement.style.fontSize = `${Math.max(SMALLEST, 0.99 * ratios[at])}em`;
     });
   }
 
