@@ -13,8 +13,8 @@ class Table:
     Parameters
     ----------
     text : str
-        A Markdown table: a line a row, cells between ``|``, the second line the rule. Bold in two asterisks and code in
-        backticks are understood, and nothing else. Text that does not begin with ``|`` is shown as a paragraph.
+        A Markdown table: a line a row, cells between ``|``, the second line the rule. Bold in two asterisks, code in
+        backticks and links are understood, no more. Text that does not begin with ``|`` is shown as a paragraph.
 
     Examples
     --------
@@ -24,6 +24,8 @@ class Table:
     | **mhc** | < .1 |
     >>> Table("| a |\n|---|\n| **b** |")._repr_html_()
     '<table class="table"><thead><tr><th>a</th></tr></thead><tbody><tr><td><strong>b</strong></td></tr></tbody></table>'
+    >>> Table("see [chapter 13](13_mhc.html)")._repr_html_()
+    '<p>see <a href="13_mhc.html">chapter 13</a></p>'
     """
 
     def __init__(self, text):
@@ -48,4 +50,5 @@ def _row(cells, tag):
 def _inline(text):
     text = html.escape(text, quote=False)
     text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
-    return re.sub(r"`(.+?)`", r"<code>\1</code>", text)
+    text = re.sub(r"`(.+?)`", r"<code>\1</code>", text)
+    return re.sub(r"\[([^\]]+)\]\(([^)\s\"]+)\)", r'<a href="\2">\1</a>', text)
