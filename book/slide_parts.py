@@ -9,6 +9,7 @@ from docutils import nodes
 LEFT_OUT = ("Symbols", "Exercises", "Sources", "Claims of this chapter")
 SENTENCES, SHORT = 3, 60  # paragraphs a section that are quoted, by openings of at least so many letters
 LINES, WIDE = 11, 64  # that fit on a slide, and letters in one; the browser makes smaller what is too long after all
+SHARED = 3  # lines of text that a figure leaves room for, by being drawn smaller
 LEANING = "Proof|This |These |It |They |Look |Here "  # openings that say nothing without what stands before them
 A_SENTENCE = re.compile(rf"(?!{LEANING})[A-Z“‘$\\\d].*[.!?]\W*", re.S)
 SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z“‘\[(])")
@@ -76,8 +77,10 @@ def is_block(block, title):
 def lines(piece):
     """Estimate how many lines of a slide a piece takes."""
     part = BeautifulSoup(piece, "html.parser")
-    if part.find(["figure", "table", "pre"]):
+    if part.find(["table", "pre"]):
         return LINES
+    if part.find("figure"):
+        return LINES - SHARED
     formulas = [math.extract().get_text() for math in part.select("div.math")]
     texts = [len(text.get_text()) for text in part.find_all(["p", "li"])]
     return sum(2.5 + formula.count("\\\\") for formula in formulas) + sum(0.4 + max(1, n / WIDE) for n in texts)
@@ -92,7 +95,7 @@ def packed(pieces):
             slides.append("")
             room = LINES
         slides[-1] += piece
-        room -= need
+        room = 0 if "<figure" in piece else room - need  # a figure comes last
     return slides
 
 

@@ -111,7 +111,8 @@ def test_what_is_long_goes_on_several_slides_in_order():
     made = slide_parts.packed(pieces)
     assert 1 < len(made) < 4
     assert "".join(made) == "".join(pieces)
-    assert len(slide_parts.packed(["<figure></figure>", "<p>a</p>", "<figure></figure>"])) == 3
+    figure, text = "<figure></figure>", "<p>a</p>"
+    assert slide_parts.packed([figure, text, figure, figure]) == [figure, text + figure, figure]
 
 
 def test_a_picture_inside_the_page_stays_there():
