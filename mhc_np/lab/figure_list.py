@@ -50,7 +50,7 @@ def first_sentence(words):
 def plain(words):
     r"""Return words of a caption without its markup and without formulas that need it.
 
-    >>> plain(r"Median of $\sigma_2$, by {eq}`eq:leak`: `hc`, $n = 4$.")
+    >>> plain(r"Median of $\sigma_2$, by {numref}`fig-steps`: `hc`, $n = 4$.")
     'Median of σ₂: `hc`, n = 4.'
     """
     words = re.sub(r",? (?:by|of|from|in) \{\w+\}`[^`]+`", "", words)
