@@ -86,6 +86,7 @@
   }
 
   function typed(event, cell) {
+    if (cell.pre.isContentEditable) event.stopPropagation(); // "/" and arrows are the page's keys, outside of code
     if (event.key === "Escape") cell.run.focus(); // and Tab leaves the code too: nobody is caught in it
     if (event.key !== "Enter" || !(event.shiftKey || event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
