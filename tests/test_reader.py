@@ -125,7 +125,11 @@ def test_a_page_reads_well(reading, home, axe, name):
 
 def telling_words():
     """The word of each page that tells it best from the others: frequent here, on few other pages."""
-    counts = {name: Counter(re.findall(r"\b[a-z]{6,}\b", (ROOT / f"{name}.md").read_text().lower())) for name in PAGES}
+    counts, unsought = {}, set(re.findall(r"\w+", (HTML / "_static" / "language_data.js").read_text(encoding="utf-8")))
+    for name in PAGES:
+        article = (HTML / f"{name}.html").read_text(encoding="utf-8").split("<article")[1].split("</article>")[0]
+        words = re.findall(r"\b[a-z]{6,}\b", re.sub(r"<[^>]+>", " ", article).lower())
+        counts[name] = Counter(word for word in words if word not in unsought)
     pages_with = Counter(word for count in counts.values() for word in count)
     return {name: max(count, key=lambda word: count[word] / pages_with[word] ** 2) for name, count in counts.items()}
 
