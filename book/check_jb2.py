@@ -101,6 +101,7 @@ def hand_over(outputs, folder):
 def build(folder):
     """Build the copy in ``folder``; return the exit code and all that was said."""
     settings = {"JUPYTER_CONFIG_DIR": str(folder / "book" / "_jb2"), "PYTHONPATH": str(ROOT), "PATH": PATH}
+    settings |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")  # cells assert what time they take
     finished = subprocess.run(
         [sys.executable, "-m", "jupyter", "book", "build", "--site", "--execute", "--strict"],
         cwd=folder,
