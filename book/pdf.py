@@ -107,6 +107,7 @@ def join(readers, headings, front, home):
     for at, sheet in enumerate(writer.pages):
         if at:
             sheet.merge_page(numbers[at])
+            sheet.compress_content_streams()
 
     places = {name: reader.named_destinations for name, reader in readers.items()}
 
