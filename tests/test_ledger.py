@@ -73,7 +73,7 @@ def test_the_command_prints_and_writes(made, tmp_path, capsys):
     path = tmp_path / "ledger.json"
     assert main(["ledger", "--json", str(path)]) == 0
     told = capsys.readouterr().out
-    assert all(f"{row.claim:4} {row.verdict:14}" in told for row in made)
+    assert all(f"{row.claim:4} {ledger.word(row):14}" in told for row in made)
     saved = json.loads(path.read_text())
     assert list(saved) == list(ledger.CLAIMS)
     assert saved["C14"]["verdict"] == "holds in part"

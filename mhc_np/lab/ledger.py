@@ -98,9 +98,8 @@ def report(made):
     """Return the ledger for a terminal: a claim and its verdict, below it the words."""
     lines = []
     for row in made:
-        lines += [f"{row.claim:4} {row.verdict:14} {row.says}", f"{'':19} {row.words}"]
-    counts = {verdict: sum(row.verdict == verdict for row in made) for verdict in verdicts.VERDICTS}
-    return "\n".join([*lines, ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())])
+        lines += [f"{row.claim:4} {word(row):14} {row.says}", f"{'':19} {row.words}"]
+    return "\n".join([*lines, tally(made)])
 
 
 def markdown(made):
